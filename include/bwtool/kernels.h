@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BW_KERNELS_H
+#define BW_KERNELS_H
+
+#include "status.h"
+
+#include <cuda.h>
+
+/*
+ * All kernels of the tool, embedded in the binary as one fat image, known by
+ * name: KERNEL_fill is bw_fill in kernels/. Their parameters are described
+ * where they are defined; structures shared with them are in params.h.
+ */
+
+/* clang-format off */
+#define BW_KERNELS(K)                                                                   \
+    K(gate_hold) K(gate_relay)                                                          \
+    K(fill) K(poison) K(check)                                                          \
+    K(copy_sweep) K(copy_stride) K(copy_split)                                          \
+    K(chase_build) K(chase)                                                             \
+    K(corrupt)
+/* clang-format on */
+
+enum bw_kernel {
+#define K(name) KERNEL_##name,
+    BW_KERNELS(K)
+#undef K
+    BW_KERNEL_COUNT
+};
+
+struct bw_gpu;
+
+/* "bw_fill" and so on. */
+const char *bw_kernel_name(enum bw_kernel kernel);
+
+/* Queue a kernel with one-dimensional grid and block; `args` as cuLaunchKernel wants them. */
+enum bw_status bw_kernel_launch(const struct bw_gpu *gpu, enum bw_kernel kernel, unsigned grid,
+                                unsigned block, CUstream stream, void **args);
+
+/* The embedded image and its size in bytes. */
+extern const unsigned char bw_kernels_image[];
+extern const unsigned int bw_kernels_image_bytes;
+
+#endif

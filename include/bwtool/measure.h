@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BW_MEASURE_H
+#define BW_MEASURE_H
+
+#include "gpu.h"
+#include "plan.h"
+#include "stats.h"
+#include "status.h"
+#include "topology.h"
+#include "world.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * One loop measures any plan. It knows lanes only, through struct
+ * bw_engine_ops (engine.h); the timing rules live here and nowhere else.
+ */
+
+/* How samples are taken: from the options. */
+struct bw_sampling {
+    uint64_t buffer_bytes;
+    unsigned samples;          /* so many; 0: until `precision` is reached     */
+    unsigned long long copies; /* in one sample; 0: chosen by time             */
+    double precision;          /* of the median, as a fraction, for samples = 0 */
+    bool use_mean;             /* the value is the mean, not the median         */
+    bool skip_verification;
+    bool bind;                 /* to the NUMA node nearest to the GPU           */
+    uint64_t corrupt_word;     /* test hook: after the copies, spoil this 32-bit word of each
+                                  measured destination; UINT64_MAX: don't       */
+};
+
+/* One cell of a result. Zeroed: N/A without a reason. */
+struct bw_cell {
+    bool is_present;
+    double value; /* GB/s (1e9) or ns */
+    struct bw_stats stats;
+    double *samples;  /* stats.n of them, in the order taken; the cell's own */
+    uint64_t bytes;   /* counted in one sample; for a latency, loads         */
+    double seconds;   /* measured, all samples                               */
+    double reverse_gb_per_s; /* split-warp: the other direction's rate; NAN else */
+    enum bw_status status;   /* why it is not present; BW_OK if not asked for    */
+    char *reason;            /* in words; NULL if none; the cell's own           */
+};
+
+/* Everything that lives as long as the run; opened before the first testcase that needs it. */
+struct bw_session {
+    struct bw_world *world;            /* borrowed */
+    struct bw_topology *topology;      /* borrowed */
+    struct bw_gpus gpus;
+    int *gpu_node;                     /* NUMA node nearest to each GPU, -1: unknown */
+    struct bw_pool *pool;
+    struct bw_gate *gate;
+    bool has_gpus;
+};
+
+/* Collective. `gpus` is listed already (bw_gpus_open) and moves into the session on success. */
+enum bw_status bw_session_open_all(struct bw_session *session, struct bw_world *world,
+                                   struct bw_topology *topology, struct bw_gpus *gpus);
+/* Zeroed or half-opened is fine. Collective. */
+void bw_session_close_all(struct bw_session *session);
+
+/*
+ * Why the testcase cannot run here, as a sentence without full stop that the
+ * caller frees; NULL if it can.
+ */
+char *bw_session_waiver(const struct bw_session *session, const struct bw_testcase *tc);
+
+/* Plan of a testcase for this machine. */
+enum bw_status bw_session_plan(const struct bw_session *session, struct bw_plan *plan,
+                               const struct bw_testcase *tc);
+
+/*
+ * Measure all cells of a plan. cells[m] is matrix m, rows x cols, row-major,
+ * zeroed by the caller, who closes every cell afterwards. A failing cell keeps
+ * its reason and the others go on; the worst status is returned. BW_ERR_LOST
+ * and BW_ERR_NO_GPU end the testcase: the cells left have that status.
+ * Collective.
+ */
+enum bw_status bw_measure_all(struct bw_session *session, const struct bw_plan *plan,
+                              const struct bw_sampling *sampling, struct bw_cell **cells);
+
+/* Zeroed is fine. */
+void bw_cell_close(struct bw_cell *cell);
+
+#endif

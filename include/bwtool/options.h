@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BW_OPTIONS_H
+#define BW_OPTIONS_H
+
+#include "status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* What the command line says. One table (cli/options.c) feeds parser, help and README's check. */
+
+struct bw_words {
+    char **words; /* each its own allocation */
+    size_t count;
+};
+
+struct bw_options {
+    uint64_t buffer_bytes;        /* -b: plain numbers are MiB                     */
+    bool list, help, version;
+    struct bw_words testcases;    /* -t: names and indices, in the order given     */
+    struct bw_words prefixes;     /* -p                                            */
+    bool verbose;
+    bool skip_verification;
+    bool disable_affinity;
+    unsigned long long test_samples; /* -i                                         */
+    bool use_mean;
+    bool json;                    /* -j, the same as -F json                       */
+    char *format;                 /* -F; NULL: text                                */
+    bool perf_formatter;          /* --perfFormatter: the same as -F perf          */
+    unsigned long long loop_count; /* --loopCount: copies in a sample              */
+    bool dry_run;
+    unsigned long long dry_run_gpus; /* --dry-run=N; 0: this machine               */
+    unsigned long long corrupt_word; /* hidden test hook; UINT64_MAX: none         */
+    bool has_test_samples, has_loop_count; /* were given                           */
+};
+
+/*
+ * Read argv. On bad input BW_ERR_USAGE, after one line on stderr that names
+ * the word and says what would be right. Call bw_options_free() either way.
+ */
+enum bw_status bw_options_parse(struct bw_options *options, int argc, char **argv);
+void bw_options_free(struct bw_options *options);
+
+/* The help text: the version's first line, then every option that is not hidden. */
+void bw_options_help(FILE *out);
+
+/*
+ * A size in bytes: "512" (MiB), "64K", "64KiB", "4M", "4MiB", "1G", "1GiB",
+ * case-insensitive, 1 KiB to 2^46 bytes. False if it is none.
+ */
+bool bw_options_size(const char *text, uint64_t *bytes);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BW_RESULT_H
+#define BW_RESULT_H
+
+#include "measure.h"
+
+/*
+ * What a run found, as a structure. Writers (report.h) print it, so text and
+ * JSON cannot disagree.
+ */
+
+enum bw_verdict {
+    VERDICT_PASSED,
+    VERDICT_WAIVED,     /* the machine lacks what it needs: `reason`              */
+    VERDICT_FAILED,     /* at least one cell failed, or all could not be measured */
+    VERDICT_UNRELIABLE, /* measured, but a cell is not to be trusted              */
+    VERDICT_NOT_FOUND,  /* no testcase of that name or index                      */
+    VERDICT_NOT_RUN,    /* the run ended before its turn: `reason`                */
+};
+
+struct bw_matrix {
+    const char *suffix; /* "", "_read1", ...: the key is the testcase's name and this */
+    char title[128];    /* the description line                                       */
+    int rows, cols;
+    struct bw_cell *cells; /* rows x cols, row-major; N/A where !is_present */
+    char **row_labels;     /* rows of them ("0->2"), or NULL: numbers       */
+};
+
+struct bw_testcase_result {
+    char *name;                   /* as in the table or, if not found, as the user gave it */
+    int index;                    /* in the table; -1 if not found by name                 */
+    long long asked_index;        /* not found: the index asked for; else unused           */
+    bool by_index;                /* not found: the user gave a number                     */
+    const struct bw_testcase *tc; /* NULL if not found */
+    enum bw_verdict verdict;
+    enum bw_status status;  /* the worst of its cells' */
+    char *reason;           /* NULL if there is none  */
+    struct bw_matrix matrices[3];
+    int matrix_count;
+    uint64_t buffer_bytes; /* of this testcase: a latency has its own */
+    double wall_seconds;
+};
+
+struct bw_device_info {
+    int ordinal; /* as printed: local ordinal */
+    int rank;
+    char name[96], pci[20], uuid[48], host[256];
+    int numa_node; /* operating system's number; -1: unknown */
+    size_t memory_bytes;
+    int sm_count, capability_major, capability_minor;
+};
+
+/* The whole run. */
+struct bw_run {
+    int argc;
+    char **argv;             /* borrowed */
+    char host[256];
+    char workdir[1024];
+    char started[32];        /* ISO 8601, UTC */
+    int cuda_version;        /* 12080; 0 if there is no driver                          */
+    char driver_version[80]; /* "570.124.06"; "" if unknown                             */
+    char mpi_version[256];   /* "" in one process                                       */
+    int rank_count;          /* 1 in one process                                        */
+    bool is_host_only;       /* no GPU in this machine: host testcases ran instead      */
+    bool is_simulated;       /* a device's name starts with "Simulated"                 */
+    bool verbose, use_mean;
+    struct bw_sampling sampling;
+    struct bw_device_info *devices;
+    int device_count;
+    int node_count;          /* NUMA nodes */
+    bool *peer;              /* device_count x device_count, or NULL */
+    struct bw_testcase_result *testcases;
+    size_t testcase_count, testcase_room;
+    char *error;             /* what ended the run, or NULL */
+    double wall_seconds;
+    int exit_status;
+};
+
+void bw_run_init(struct bw_run *run, int argc, char **argv);
+/* Zeroed is fine. */
+void bw_run_free(struct bw_run *run);
+
+/* A new, zeroed entry at the end, valid until the next call; NULL if out of memory. */
+struct bw_testcase_result *bw_run_add(struct bw_run *run, const char *name);
+
+/* Cells, titles and labels for a plan. BW_ERR_MEMORY leaves what was got for bw_run_free(). */
+enum bw_status bw_result_shape(struct bw_testcase_result *result, const struct bw_plan *plan);
+
+/* Sum and extremes of a matrix over present cells; n = 0: the others are NAN. */
+struct bw_summary {
+    size_t n;
+    double sum, min, max, average;
+    double cv; /* greatest coefficient of variation of its cells; NAN if unknown */
+};
+struct bw_summary bw_matrix_summary(const struct bw_matrix *matrix);
+
+/*
+ * The process's exit status for the run so far: the first that applies of 1 (a
+ * testcase failed), 3 (no usable GPU), 2 (usage, unknown testcase), 4 (below a
+ * threshold), 5 (unreliable), else 0. `no_gpu` and `usage` come from the caller.
+ */
+int bw_run_exit_status(const struct bw_run *run, bool no_gpu, bool usage);
+
+#endif

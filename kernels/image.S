@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+    .section .rodata
+    .global bw_kernels_image, bw_kernels_image_bytes
+    .balign 16
+bw_kernels_image:
+    .incbin "kernels.fatbin"
+1:
+    .balign 4
+bw_kernels_image_bytes:
+    .int 1b - bw_kernels_image
+    .section .note.GNU-stack,"",%progbits
