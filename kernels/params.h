@@ -14,12 +14,17 @@ struct bw_gate_report {
     uint64_t opened_ns; /* the GPU's own timer, when the flag was seen */
 };
 
-/* Result of comparing a buffer with its pattern. `count` and `first` start as 0 and ~0. */
+/*
+ * Result of comparing a buffer with its pattern: one a launch. `first` starts
+ * as ~0, all else as 0.
+ */
 struct bw_check_result {
-    uint64_t count;    /* bytes that differ            */
-    uint64_t first;    /* offset of the first such byte */
-    uint32_t expected; /* filled by the host: the aligned 32-bit word there */
-    uint32_t got;
+    uint64_t count;       /* bytes that differ                                          */
+    uint64_t first;       /* offset of the first such byte                              */
+    uint32_t expected;    /* the aligned 32-bit word that it is in, bytes past the      */
+    uint32_t got;         /* buffer's end as 0; only if count is not 0                  */
+    uint32_t blocks_done; /* the kernel's own; 0 again when it ends                  */
+    uint32_t pad;
 };
 
 /* Bytes between two nodes of a pointer chain: no two share a cache line. */
@@ -35,9 +40,42 @@ struct bw_chase_report {
 
 /* Shared by the blocks of bw_copy_split; zeroed by the host before each launch. */
 struct bw_split_state {
-    uint32_t forward_done;  /* forward blocks (or warps) that have finished */
+    uint32_t forward_done; /* forward warps that have finished */
     uint32_t pad;
-    uint64_t reverse_bytes; /* moved the other way until then               */
+    uint64_t reverse_bytes; /* moved the other way until all was over */
+    /*
+     * The GPU's timer: the first warp's start as its complement (so that it
+     * can start as 0), the last forward byte's arrival, the last reverse one's.
+     */
+    uint64_t not_begin_ns, forward_end_ns, reverse_end_ns;
 };
+
+#ifdef __CUDACC__
+#define BW_PARAMS_FUNCTION static __host__ __device__ __forceinline__
+#else
+#define BW_PARAMS_FUNCTION static inline
+#endif
+
+/*
+ * The aligned 32-bit word `index` of a buffer's pattern. Depends on every bit
+ * of index and seed, so that shifted or stale data is seen.
+ */
+BW_PARAMS_FUNCTION uint32_t bw_pattern_word(uint64_t index, uint32_t seed)
+{
+    uint32_t x = ((uint32_t)index * 0x9e3779b1u) ^ ((uint32_t)(index >> 32) * 0xc2b2ae3du) ^
+                 (seed * 0x85ebca77u);
+
+    x ^= x >> 15;
+    x *= 0x2c1b3c6du;
+    x ^= x >> 12;
+    x *= 0x297a2d39u;
+    return x ^ (x >> 15);
+}
+
+/* Byte `offset` of the pattern: words are little-endian, as on every GPU. */
+BW_PARAMS_FUNCTION unsigned char bw_pattern_byte(uint64_t offset, uint32_t seed)
+{
+    return (unsigned char)(bw_pattern_word(offset / 4, seed) >> (offset % 4 * 8));
+}
 
 #endif

@@ -5,6 +5,7 @@
 #include "status.h"
 
 #include <cuda.h>
+#include <stdint.h>
 
 /*
  * All kernels of the tool, embedded in the binary as one fat image, known by
@@ -16,7 +17,7 @@
 #define BW_KERNELS(K)                                                                   \
     K(gate_hold) K(gate_relay)                                                          \
     K(fill) K(poison) K(check)                                                          \
-    K(copy_sweep) K(copy_stride) K(copy_split)                                          \
+    K(copy_sweep) K(copy_stride) K(copy_stride8) K(copy_split)                          \
     K(chase_build) K(chase)                                                             \
     K(corrupt)
 /* clang-format on */
@@ -36,6 +37,18 @@ const char *bw_kernel_name(enum bw_kernel kernel);
 /* Queue a kernel with one-dimensional grid and block; `args` as cuLaunchKernel wants them. */
 enum bw_status bw_kernel_launch(const struct bw_gpu *gpu, enum bw_kernel kernel, unsigned grid,
                                 unsigned block, CUstream stream, void **args);
+
+/*
+ * The grid and block that suit a kernel on `bytes` (for the chase's list: its
+ * bytes): copies fill the GPU once and loop, small buffers get no more blocks
+ * than have work. Which copy kernel suits a path is the caller's choice:
+ * copy_sweep below BW_KERNEL_LARGE_BYTES; above it copy_stride or, where it
+ * was measured to be faster, copy_stride8.
+ */
+void bw_kernel_geometry(const struct bw_gpu *gpu, enum bw_kernel kernel, uint64_t bytes,
+                        unsigned *grid, unsigned *block);
+
+#define BW_KERNEL_LARGE_BYTES ((uint64_t)32 << 20)
 
 /* The embedded image and its size in bytes. */
 extern const unsigned char bw_kernels_image[];
