@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Build bwtool and pass all its tests; needs no GPU. A line a case, and at the
+# end "N passed, N failed". Installs what is missing.
+#
+#   scripts/test.sh          everything that a change must pass
+#   scripts/test.sh --all    also clang, static analysis and valgrind: minutes more
+set -eu
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+all=false
+case "${1-}" in
+'') ;;
+--all) all=true ;;
+*) die "unknown word '$1', the only argument there is is --all" ;;
+esac
+
+passed=0 failed=0 skipped=0
+
+# cases PREFIX FOLDER [CTEST OPTIONS]: run the tests that FOLDER was built with.
+cases() {
+    local prefix=$1 folder=$2 ok bad skip
+    shift 2
+    # The exit status says no more than the counts do.
+    { ctest --test-dir "$folder" -V -j "$(nproc)" --timeout 300 "$@" </dev/null 2>&1 || true; } |
+        tee "$folder/ctest.log" |
+        awk -v prefix="$prefix" -v counts="$folder/counts" -f "$root/scripts/cases.awk"
+    read -r ok bad skip <"$folder/counts"
+    # A folder in which no test was found proves nothing.
+    if [ $((ok + bad)) -eq 0 ]; then
+        printf 'FAILED %sno test ran in %s\n' "$prefix" "$folder"
+        bad=1
+    fi
+    passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+}
+
+# One case that is a command: its output is shown if it fails.
+check() {
+    local name=$1 output
+    shift
+    if output=$("$@" 2>&1 </dev/null); then
+        printf 'ok     %s\n' "$name"
+        passed=$((passed + 1))
+    else
+        printf 'FAILED %s\n%s\n' "$name" "$output"
+        failed=$((failed + 1))
+    fi
+}
+
+packages_for_build | need_packages
+packages_for_tests | need_packages
+# The product as run.sh builds it; its kernels serve all other builds.
+build "$root/build" -DCMAKE_BUILD_TYPE=Release
+image=-DBWTOOL_FATBIN=$root/build/kernels.fatbin
+
+build "$root/build-test" -DCMAKE_BUILD_TYPE=Release -DBWTOOL_TESTS=ON "$image"
+cases '' "$root/build-test"
+
+# LeakSanitizer cannot work under a tracer; everywhere else it is on.
+build "$root/build-asan" -DCMAKE_BUILD_TYPE=Debug -DBWTOOL_TESTS=ON -DBWTOOL_SANITIZE=ON \
+    -DSIM_SANITIZE=ON "$image"
+export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1
+cases 'sanitized ' "$root/build-asan" -R '^unit/'
+unset ASAN_OPTIONS UBSAN_OPTIONS
+
+if $all; then
+    packages_for_all_tests | need_packages
+    CC=clang build "$root/build-clang" -DCMAKE_BUILD_TYPE=Debug -DBWTOOL_TESTS=ON "$image"
+    cases 'clang ' "$root/build-clang" -R '^unit/'
+    for source in "$root"/src/*/*.c; do
+        check "clang-tidy ${source#"$root"/}" clang-tidy --quiet -p "$root/build-clang" "$source"
+    done
+    for program in "$root"/build-test/tests/*_test; do
+        check "valgrind ${program##*/}" valgrind --quiet --error-exitcode=1 --leak-check=full \
+            --errors-for-leak-kinds=definite --child-silent-after-fork=yes "$program"
+    done
+fi
+
+if [ "$skipped" -gt 0 ]; then
+    printf '%d skipped\n' "$skipped"
+fi
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

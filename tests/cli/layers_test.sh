@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The order of the folders: each includes only from those after it, plan from
+# none but base, and results are printed in one place. Reads the sources; the
+# arguments that every shell test gets are not used.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+
+# First may include all that follow; nothing includes from those before it.
+order="cli report shmem measure plan world host gpu base"
+# Folder of each contract in include/bwtool/, and of kernels/params.h.
+declare -A home=(
+    [options]=cli [select]=cli
+    [report]=report [result]=report [compare]=report
+    [shmem]=shmem
+    [measure]=measure [stats]=measure [engine]=measure [gate]=measure [pool]=measure
+    [verify]=measure [state]=measure [peak]=measure [sampling]=measure
+    [plan]=plan [testcase]=plan
+    [world]=world
+    [topology]=host [cpu]=host
+    [cu]=gpu [gpu]=gpu [kernels]=gpu [memory]=gpu [nvml]=gpu [params]=gpu
+    [status]=base [log]=base [clock]=base [text]=base
+)
+
+failed=0
+verdict() { # NAME, and on stdin what is wrong
+    local found
+    found=$(cat)
+    if [ -z "$found" ]; then
+        printf 'ok %s\n' "$1"
+    else
+        printf '%s\nnot ok %s\n' "$found" "$1"
+        failed=1
+    fi
+}
+
+rank() {
+    local i=0 folder
+    for folder in $order; do
+        [ "$folder" = "$1" ] && break
+        i=$((i + 1))
+    done
+    echo "$i"
+}
+declare -A ranks
+for folder in $order; do
+    ranks[$folder]=$(rank "$folder")
+done
+
+# "FILE HEADER" for every #include "..." of the files given.
+quoted_includes() {
+    grep -HEo '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]+"' "$@" 2>/dev/null |
+        sed -E 's/:[[:space:]]*#[[:space:]]*include[[:space:]]*"/ /; s/"$//'
+}
+
+# check_includes TREE: what breaks the order there, a line each.
+check_includes() {
+    local tree=$1 file header name from to
+    quoted_includes "$tree"/src/*/*.[ch] "$tree"/include/bwtool/*.h | while read -r file header; do
+        name=$(basename "$header" .h)
+        case $file in
+        */src/*) from=$(basename "$(dirname "$file")") ;;
+        *) from=${home[$(basename "$file" .h)]-unknown} ;;
+        esac
+        if [ -e "$tree/src/$from/$header" ]; then
+            to=$from # a private header of its own folder
+        elif [[ $header == */* && $header != bwtool/* ]]; then
+            to=$(basename "$(dirname "$header")")
+        else
+            to=${home[$name]-unknown}
+        fi
+        if [ -z "${ranks[$from]-}" ]; then
+            echo "$file: in no folder of the order; name it in $0"
+        elif [ -z "${ranks[$to]-}" ]; then
+            echo "$file: \"$header\" belongs to no folder; name it in $0"
+        elif [ "${ranks[$from]}" -gt "${ranks[$to]}" ]; then
+            echo "$file: $from includes \"$header\" of $to, which comes before it"
+        elif [ "$from" = plan ] && [ "$to" != plan ] && [ "$to" != base ]; then
+            echo "$file: plan includes \"$header\" of $to, and may include nothing but base"
+        fi
+    done
+}
+
+# who_includes TREE HEADER FOLDERS: files outside of FOLDERS that include <HEADER>.
+who_includes() {
+    local tree=$1 header=$2 folders=$3
+    grep -lE "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]${header}[>\"]" \
+        "$tree"/src/*/*.[ch] "$tree"/include/bwtool/*.h "$tree"/kernels/*.h 2>/dev/null |
+        grep -vE "/src/($folders)/|/include/bwtool/(cu|gpu|kernels)\.h$"
+}
+
+# Code without comments and string contents, so that words in them don't count.
+code_of() {
+    sed -E 's/"([^"\\]|\\.)*"/""/g; s://.*$::' "$1" | awk '
+        { line = $0
+          while (1) {
+              if (inside) {
+                  end = index(line, "*/")
+                  if (!end) { line = ""; break }
+                  line = substr(line, end + 2); inside = 0
+              }
+              start = index(line, "/*")
+              if (!start) break
+              rest = substr(line, start + 2); end = index(rest, "*/")
+              if (end) { line = substr(line, 1, start - 1) " " substr(rest, end + 2) }
+              else { printf "%s", substr(line, 1, start - 1); line = ""; inside = 1 }
+          }
+          print line }'
+}
+
+# check_prints TREE: results are printed in report/, messages in base/log.c.
+# The command line prints help and hands stdout on; a plan prints itself to
+# the stream it is given.
+check_prints() {
+    local tree=$1 file words
+    for file in "$tree"/src/*/*.c; do
+        case $file in
+        */src/report/*.c | */src/base/log.c) continue ;;
+        */src/cli/*.c) words='(v?printf|puts|putchar|perror)[[:space:]]*\(' ;;
+        */src/plan/*.c) words='(v?printf|puts|putchar|perror)[[:space:]]*\(|\<(stdout|stderr)\>' ;;
+        *) words='(v?f?printf|f?puts|f?putc|putchar|fwrite|perror)[[:space:]]*\(|\<(stdout|stderr)\>' ;;
+        esac
+        code_of "$file" | grep -nE "(^|[^a-zA-Z0-9_])($words)" | sed "s|^|$file:|"
+    done
+}
+
+# The checks can see: a tree with one mistake of each kind.
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+mkdir -p "$tree"/src/{plan,gpu,measure,base,report} "$tree/include/bwtool" "$tree/kernels"
+printf '#include "bwtool/gpu.h"\n#include "bwtool/plan.h"\n' >"$tree/src/plan/plan.c"
+printf '#include "bwtool/measure.h"\nint x; /* printf("") */\n' >"$tree/src/gpu/gpu.c"
+printf '#include <mpi.h>\n#include "own.h"\nint f(void)\n{\n    printf("x");\n}\n' \
+    >"$tree/src/measure/loop.c"
+: >"$tree/src/measure/own.h"
+printf '#include "bwtool/nothing.h"\nprintf("fine");\n' >"$tree/src/report/text.c"
+printf 'snprintf(a, 1, "printf(stdout)"); /* stdout */ // puts()\n' >"$tree/src/base/text.c"
+{
+    [ "$(check_includes "$tree" | wc -l)" -eq 3 ] || check_includes "$tree" | sed 's/^/found: /'
+    [ "$(who_includes "$tree" mpi.h world)" = "$tree/src/measure/loop.c" ] || echo "mpi.h overlooked"
+    [ "$(check_prints "$tree")" = "$tree/src/measure/loop.c:5:    printf(\"\");" ] ||
+        check_prints "$tree" | sed 's/^/found: /;$a prints misjudged'
+} 2>&1 | verdict "the checks find planted mistakes"
+
+check_includes "$root" | verdict "folders include only from those after them"
+who_includes "$root" mpi.h world | verdict "mpi.h is included in world alone"
+who_includes "$root" hwloc.h host | verdict "hwloc.h is included in host alone"
+who_includes "$root" cuda.h 'gpu|measure|shmem' |
+    verdict "cuda.h is included only where GPUs are driven"
+{
+    # Through headers as well: with no CUDA folder given, cuda.h would be named.
+    for file in "$root"/src/plan/*.c "$root"/src/cli/options.c "$root"/src/cli/select.c; do
+        [ -e "$file" ] || continue
+        if ! includes=$(cc -MM -MG -D_GNU_SOURCE -I"$root/include" "$file" 2>&1); then
+            echo "$includes"
+        fi
+        echo "$includes" | tr ' ' '\n' | grep -E '(^|/)(cuda|mpi|hwloc|gpu|topology|world)\.h$' |
+            sed "s|^|$file reaches |"
+    done
+} | verdict "plan and options reach no driver, MPI or machine"
+check_prints "$root" | verdict "only report and the log print"
+exit $failed

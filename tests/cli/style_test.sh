@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Form of the sources: licence line, formatting, spelling, scripts, and sizes.
+# Sizes are aims (files of 300 lines, functions of 60, complexity of 15): what
+# is above is reported; far above (400, 100, 25) is a fault. The arguments that
+# every shell test gets are not used.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$root" || exit 1
+
+failed=0
+verdict() { # NAME, and on stdin what is wrong; lines "note: ..." are not
+    local found
+    found=$(cat)
+    if [ -n "$found" ]; then
+        printf '%s\n' "$found"
+    fi
+    if printf '%s' "$found" | grep -qv '^note: '; then
+        printf 'not ok %s\n' "$1"
+        failed=1
+    else
+        printf 'ok %s\n' "$1"
+    fi
+}
+skip() {
+    printf 'skipped: %s\n' "$1"
+}
+
+# Files of ours that match the patterns given, not the build folders'.
+files() {
+    local pattern args=()
+    for pattern in "$@"; do
+        args+=(-o -name "$pattern")
+    done
+    find src include kernels tests scripts cmake docs .ci CMakeLists.txt README.md -type f \
+        \( "${args[@]:1}" \) 2>/dev/null | sort
+}
+mapfile -t c_files < <(files '*.c' '*.h')
+mapfile -t cuda_files < <(files '*.cu' '*.cuh')
+mapfile -t scripts < <(files '*.sh'; find .ci -type f)
+mapfile -t python < <(files '*.py')
+mapfile -t texts < <(files '*.md' '*.1' '*.txt' '*.awk' '*.cmake')
+mapfile -t all < <(printf '%s\n' "${c_files[@]}" "${cuda_files[@]}" "${scripts[@]}" \
+    "${python[@]}" "${texts[@]}" | sort -u | grep -v '^$')
+
+{
+    for file in "${c_files[@]}" "${cuda_files[@]}"; do
+        head -n 1 "$file" | grep -qF 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
+    done
+    for file in "${scripts[@]}" "${python[@]}"; do
+        head -n 3 "$file" | grep -qF 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
+    done
+} | verdict "the licence stands on top of every source"
+
+grep -nE '[[:blank:]]+$' "${c_files[@]}" "${cuda_files[@]}" "${scripts[@]}" "${python[@]}" |
+    verdict "no line ends in blanks"
+grep -nP '^\t' "${c_files[@]}" "${cuda_files[@]}" "${python[@]}" | verdict "no tabs before code"
+grep -nE '\b(TODO|FIXME|XXX)\b' "${c_files[@]}" "${cuda_files[@]}" "${scripts[@]}" "${python[@]}" |
+    grep -v 'tests/cli/style_test.sh' | grep -vE '#[0-9]+' |
+    verdict "nothing is left to do without an issue's number"
+
+# Other versions of clang-format differ in details, so that only the one of
+# Debian 12 decides.
+if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
+    for file in "${c_files[@]}"; do
+        clang-format "$file" | cmp -s - "$file" || echo "$file: run clang-format -i on it"
+    done |
+        verdict "formatted as .clang-format says"
+else
+    skip "formatting: no clang-format 14"
+fi
+if command -v codespell >/dev/null; then
+    codespell --quiet-level=2 --ignore-words-list=ue,ois,te,nd,inout,fo,ba,writeable "${all[@]}" |
+        verdict "spelling"
+else
+    skip "spelling: no codespell"
+fi
+if command -v shellcheck >/dev/null; then
+    shellcheck -x -P scripts "${scripts[@]}" 2>&1 | verdict "shellcheck"
+else
+    skip "scripts: no shellcheck"
+fi
+{
+    for file in "${python[@]}"; do
+        python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])' "$file" 2>&1
+    done
+} | verdict "Python files are Python"
+
+# sizes AIM LIMIT WHAT, on stdin lines "NUMBER WHERE": what is above.
+sizes() {
+    awk -v aim="$1" -v limit="$2" -v what="$3" '
+        $1 > limit { print $2 ": " $1 " " what ", at most " limit }
+        $1 > aim && $1 <= limit { print "note: " $2 ": " $1 " " what ", aim at " aim }'
+}
+product=()
+for file in "${c_files[@]}" "${cuda_files[@]}"; do
+    case $file in
+    src/*.c | src/*.h | include/* | kernels/* | tests/*) product+=("$file") ;;
+    esac
+done
+
+wc -l "${product[@]}" | grep -v ' total$' | sizes 300 400 lines | verdict "no file is too long"
+
+# A function's body lies between a brace in the first column and the next one.
+function_lengths() {
+    awk '
+        /^[a-zA-Z_].*\(/ { name = $0; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name) }
+        /^\{/ { start = FNR; next }
+        /^\}/ && start { print FNR - start + 1, FILENAME ":" start ":" name; start = 0 }' "$@"
+}
+function_lengths "${product[@]}" | sizes 60 100 lines | verdict "no function is too long"
+
+if command -v pmccabe >/dev/null; then
+    pmccabe "${product[@]}" 2>/dev/null |
+        awk '{ sub(/\([0-9]+\):?$/, "", $6); print $1, $6 ":" $7 }' |
+        sizes 15 25 paths | verdict "no function is too branched"
+else
+    skip "branches: no pmccabe"
+fi
+
+# The gates see: a function of 120 lines with 30 branches.
+planted=$(mktemp -d)
+trap 'rm -rf "$planted"' EXIT
+{
+    printf 'int f(int x)\n{\n'
+    for _ in {1..30}; do
+        printf '    if (x > 3) {\n        x--;\n\n    }\n'
+    done
+    printf '    return x;\n}\n'
+} >"$planted/long.c"
+{
+    function_lengths "$planted/long.c" | sizes 60 100 lines | grep -q "long.c:2:f: 123 lines, at" ||
+        echo "a function's length is not seen"
+    function_lengths "$planted/long.c" | sizes 60 200 lines | grep -q "^note: .*, aim at 60" ||
+        echo "what is only above the aim is no note"
+} | verdict "the gates see a long function"
+exit $failed
