@@ -5,7 +5,7 @@
  *
  * Threads stride over the buffer together, so that a warp's accesses are one
  * run of 512 bytes; each thread has several 16-byte loads in flight before its
- * first store, which hides the link's latency, also at a pass's ragged end.
+ * first store, which hides the link's latency.
  * The grid fills the GPU once and loops: one launch and one drain for all
  * passes. No __restrict__: it was seen to leave too few registers for twelve
  * loads in flight.
@@ -54,28 +54,34 @@ template <class By, int N> BW_DEVICE void copy_chunk(uint4 *dst, const uint4 *sr
     }
 }
 
-/* The same with those only that begin before `end`; returns how many there were. */
-template <class By, int N>
+/*
+ * What is left of a pass, up to `end`: 4 in flight, which leaves the registers
+ * to the loop above. Returns how many there were.
+ */
+template <class By>
 BW_DEVICE uint64_t copy_ragged(uint4 *dst, const uint4 *src, uint64_t i, uint64_t step,
                                uint64_t end)
 {
-    uint4 v[N];
-    int n = 0;
+    uint64_t moved = 0;
 
-    BW_UNROLL
-    for (int k = 0; k < N; k++) {
-        if (i + (uint64_t)k * step < end) {
-            v[k] = By::load(src + i + (uint64_t)k * step);
-            n = k + 1;
+    for (; i < end; i += 4 * step) {
+        uint4 v[4];
+
+        BW_UNROLL
+        for (int k = 0; k < 4; k++) {
+            if (i + (uint64_t)k * step < end) {
+                v[k] = By::load(src + i + (uint64_t)k * step);
+                moved++;
+            }
+        }
+        BW_UNROLL
+        for (int k = 0; k < 4; k++) {
+            if (i + (uint64_t)k * step < end) {
+                By::store(dst + i + (uint64_t)k * step, v[k]);
+            }
         }
     }
-    BW_UNROLL
-    for (int k = 0; k < N; k++) {
-        if (k < n) {
-            By::store(dst + i + (uint64_t)k * step, v[k]);
-        }
-    }
-    return (uint64_t)n;
+    return moved;
 }
 
 /* The last bytes, which fill no vector; returns how many were this thread's. */
@@ -104,7 +110,7 @@ BW_DEVICE void copy_passes(void *dst, const void *src, uint64_t bytes, uint64_t 
         for (; i + (N - 1) * threads < vectors; i += N * threads) {
             copy_chunk<By, N>((uint4 *)dst + i, (const uint4 *)src + i, threads);
         }
-        copy_ragged<By, N>((uint4 *)dst, (const uint4 *)src, i, threads, vectors);
+        copy_ragged<By>((uint4 *)dst, (const uint4 *)src, i, threads, vectors);
         copy_tail(dst, src, bytes, thread, threads);
         bw_forget();
     }
@@ -149,7 +155,7 @@ BW_DEVICE uint64_t copy_until_done(void *dst, const void *src, uint64_t bytes, u
                 return moved;
             }
         }
-        moved += 16 * copy_ragged<by_l2, 12>((uint4 *)dst, (const uint4 *)src, i, threads, vectors);
+        moved += 16 * copy_ragged<by_l2>((uint4 *)dst, (const uint4 *)src, i, threads, vectors);
         moved += copy_tail(dst, src, bytes, thread, threads);
         if (bw_load_relaxed(done) >= warps) {
             return moved;
