@@ -50,11 +50,19 @@ struct bw_device_info {
     int sm_count, capability_major, capability_minor;
 };
 
+/* A NUMA node, in the topology's numbering. */
+struct bw_node_info {
+    int os_index;        /* the operating system's number */
+    int cpus;            /* usable hardware threads       */
+    size_t memory_bytes; /* 0: unknown                    */
+};
+
 /* The whole run. */
 struct bw_run {
     int argc;
     char **argv;             /* borrowed */
     char host[256];
+    char system[256];        /* "Linux 6.1.0 x86_64" */
     char workdir[1024];
     char started[32];        /* ISO 8601, UTC */
     int cuda_version;        /* 12080; 0 if there is no driver                          */
@@ -68,6 +76,7 @@ struct bw_run {
     struct bw_device_info *devices;
     int device_count;
     int node_count;          /* NUMA nodes */
+    struct bw_node_info *nodes; /* node_count of them, or NULL; the run's own */
     bool *peer;              /* device_count x device_count, or NULL */
     struct bw_testcase_result *testcases;
     size_t testcase_count, testcase_room;
@@ -76,15 +85,26 @@ struct bw_run {
     int exit_status;
 };
 
+/* Fills in what is known before any driver is: command, host, folder, time; one rank, no error. */
 void bw_run_init(struct bw_run *run, int argc, char **argv);
 /* Zeroed is fine. */
 void bw_run_free(struct bw_run *run);
 
-/* A new, zeroed entry at the end, valid until the next call; NULL if out of memory. */
+/*
+ * A new entry at the end, valid until the next call; NULL if out of memory.
+ * Zeroed, but for a copy of `name`, and `index` and `tc` (-1 and NULL, if the
+ * table has no such name).
+ */
 struct bw_testcase_result *bw_run_add(struct bw_run *run, const char *name);
 
-/* Cells, titles and labels for a plan. BW_ERR_MEMORY leaves what was got for bw_run_free(). */
+/*
+ * Cells, titles and labels for a plan; `result` has no matrices before.
+ * BW_ERR_MEMORY, logged, leaves what was got for bw_run_free().
+ */
 enum bw_status bw_result_shape(struct bw_testcase_result *result, const struct bw_plan *plan);
+
+/* True if there is a number to print: measured, and finite. */
+bool bw_cell_has_value(const struct bw_cell *cell);
 
 /* Sum and extremes of a matrix over present cells; n = 0: the others are NAN. */
 struct bw_summary {
@@ -97,7 +117,9 @@ struct bw_summary bw_matrix_summary(const struct bw_matrix *matrix);
 /*
  * The process's exit status for the run so far: the first that applies of 1 (a
  * testcase failed), 3 (no usable GPU), 2 (usage, unknown testcase), 4 (below a
- * threshold), 5 (unreliable), else 0. `no_gpu` and `usage` come from the caller.
+ * threshold), 5 (unreliable), else 0. What ended the run, or was not run, for
+ * another reason than these is a failure. `no_gpu` and `usage` come from the
+ * caller.
  */
 int bw_run_exit_status(const struct bw_run *run, bool no_gpu, bool usage);
 

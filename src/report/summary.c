@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bwtool/result.h"
+
+#include <math.h>
+
+bool bw_cell_has_value(const struct bw_cell *cell)
+{
+    return cell->is_present && isfinite(cell->value);
+}
+
+struct bw_summary bw_matrix_summary(const struct bw_matrix *matrix)
+{
+    struct bw_summary summary = {.sum = NAN, .min = NAN, .max = NAN, .average = NAN, .cv = NAN};
+    const size_t cells = (size_t)matrix->rows * (size_t)matrix->cols;
+
+    for (size_t i = 0; i < cells; i++) {
+        const struct bw_cell *cell = &matrix->cells[i];
+
+        if (!bw_cell_has_value(cell)) {
+            continue;
+        }
+        summary.sum = summary.n == 0 ? cell->value : summary.sum + cell->value;
+        summary.min = fmin(summary.min, cell->value); /* fmin and fmax pass over NAN */
+        summary.max = fmax(summary.max, cell->value);
+        summary.cv = fmax(summary.cv, cell->stats.n > 1 ? cell->stats.cv : NAN);
+        summary.n++;
+    }
+    if (summary.n > 0) {
+        summary.average = summary.sum / (double)summary.n;
+    }
+    return summary;
+}
+
+static bool has_verdict(const struct bw_run *run, enum bw_verdict verdict)
+{
+    for (size_t i = 0; i < run->testcase_count; i++) {
+        if (run->testcases[i].verdict == verdict) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int bw_run_exit_status(const struct bw_run *run, bool no_gpu, bool usage)
+{
+    const bool is_usage = usage || has_verdict(run, VERDICT_NOT_FOUND);
+
+    if (has_verdict(run, VERDICT_FAILED)) {
+        return 1;
+    }
+    if (no_gpu) {
+        return 3;
+    }
+    /* Not all that was asked for ran, and no missing GPU explains it. */
+    if (has_verdict(run, VERDICT_NOT_RUN) || (run->error != NULL && !usage)) {
+        return 1;
+    }
+    if (is_usage) {
+        return 2;
+    }
+    return has_verdict(run, VERDICT_UNRELIABLE) ? 5 : 0;
+}
