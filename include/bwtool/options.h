@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What the command line says. One table (cli/options.c) feeds parser, help and README's check. */
+/* What the command line says. One table (cli/option_table.c) feeds parser, help and README's check.
+ */
 
 struct bw_words {
     char **words; /* each its own allocation */
@@ -17,28 +18,29 @@ struct bw_words {
 };
 
 struct bw_options {
-    uint64_t buffer_bytes;        /* -b: plain numbers are MiB                     */
+    uint64_t buffer_bytes; /* -b: plain numbers are MiB                     */
     bool list, help, version;
-    struct bw_words testcases;    /* -t: names and indices, in the order given     */
-    struct bw_words prefixes;     /* -p                                            */
+    struct bw_words testcases; /* -t: names and indices, in the order given     */
+    struct bw_words prefixes;  /* -p                                            */
     bool verbose;
     bool skip_verification;
     bool disable_affinity;
     unsigned long long test_samples; /* -i                                         */
     bool use_mean;
-    bool json;                    /* -j, the same as -F json                       */
-    char *format;                 /* -F; NULL: text                                */
-    bool perf_formatter;          /* --perfFormatter: the same as -F perf          */
+    bool json;                     /* -j or -F json; wins over perf_formatter       */
+    char *format;                  /* -F as given; NULL: it was not                 */
+    bool perf_formatter;           /* --perfFormatter or -F perf                    */
     unsigned long long loop_count; /* --loopCount: copies in a sample              */
     bool dry_run;
-    unsigned long long dry_run_gpus; /* --dry-run=N; 0: this machine               */
-    unsigned long long corrupt_word; /* hidden test hook; UINT64_MAX: none         */
+    unsigned long long dry_run_gpus;       /* --dry-run=N; 0: this machine               */
+    unsigned long long corrupt_word;       /* hidden test hook; UINT64_MAX: none         */
     bool has_test_samples, has_loop_count; /* were given                           */
 };
 
 /*
  * Read argv. On bad input BW_ERR_USAGE, after one line on stderr that names
  * the word and says what would be right. Call bw_options_free() either way.
+ * May be called again, but from one thread at a time (getopt).
  */
 enum bw_status bw_options_parse(struct bw_options *options, int argc, char **argv);
 void bw_options_free(struct bw_options *options);
@@ -48,7 +50,8 @@ void bw_options_help(FILE *out);
 
 /*
  * A size in bytes: "512" (MiB), "64K", "64KiB", "4M", "4MiB", "1G", "1GiB",
- * case-insensitive, 1 KiB to 2^46 bytes. False if it is none.
+ * "1T", "1TiB", "4099B", case-insensitive, 1 KiB to 2^46 bytes. False if it is
+ * none; "64KB" is none, because it may mean two sizes.
  */
 bool bw_options_size(const char *text, uint64_t *bytes);
 

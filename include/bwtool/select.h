@@ -9,7 +9,8 @@
 
 struct bw_choice {
     int index;        /* in the table; -1: there is no such testcase */
-    const char *word; /* what the user wrote; NULL if nothing was named; the options' own */
+    const char *word; /* what the user wrote: name, index or prefix; NULL if nothing was named; the
+                         options' own */
     bool is_number;   /* the word is an index                        */
     long long number; /* that index                                  */
 };
@@ -21,12 +22,17 @@ struct bw_selection {
 };
 
 /*
- * -t names and indices in the order given, or -p prefixes in table order, or
- * without either: the rows of nvbandwidth v0.8 (0 to 34; with `ranks` > 1, to
- * 47), or with `host_only` the host testcases. BW_ERR_USAGE, logged, for both
- * -t and -p, for a prefix that matches nothing, and for names none of which
- * exists. An unknown name beside known ones is kept as a choice with index -1,
- * and a suggestion is logged.
+ * -t names and indices in the order given, each as often as it was given; or
+ * -p prefixes in table order, each testcase once; or without either the rows
+ * of nvbandwidth v0.8 (0 to 34; with `ranks` > 1 or for a dry run, to 47) or,
+ * with `host_only` and no dry run, the host testcases.
+ *
+ * A -t word that names no testcase stays in its place as a choice with index
+ * -1, also if there is no other, and is logged as an error with a suggestion:
+ * the report prints its ERROR line where clients look for it, the others run,
+ * and the exit status is that of BW_ERR_USAGE. A prefix that matches nothing
+ * is BW_ERR_USAGE, logged. That -t and -p exclude each other is known to
+ * bw_options_parse(). Call bw_selection_free() either way.
  */
 enum bw_status bw_selection_build(struct bw_selection *selection, const struct bw_options *options,
                                   int ranks, bool host_only);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "option_table.h"
+
+/* The first rows are in the order in which nvbandwidth v0.8 lists them. */
+#define AT(member) offsetof(struct bw_options, member)
+#define FLAG(name, letter, member, help)                                                      \
+    {                                                                                         \
+        name, letter, OPTION_FLAG, AT(member), NO_OFFSET, 0, 0, NULL, NULL, NULL, help, false \
+    }
+
+/* clang-format off */
+const struct bw_option bw_option_table[BW_OPTION_COUNT] = {
+    FLAG("help", 'h', help, "Print this help and exit"),
+    {"bufferSize", 'b', OPTION_SIZE, AT(buffer_bytes), NO_OFFSET, 0, 0, "512", "SIZE",
+     "a size (1K to 64T; a plain number is MiB)",
+     "Bytes of a copy, 1K to 64T: 64K, 4MiB, 1000001B; a plain\n"
+     "number is MiB", false},
+    FLAG("list", 'l', list, "List the testcases and exit"),
+    {"testcase", 't', OPTION_WORDS, AT(testcases), NO_OFFSET, 0, 0, NULL, "NAME...",
+     "a testcase (a name or an index; -l lists them)",
+     "Testcases to run, by name or index, in this order", false},
+    {"testcasePrefixes", 'p', OPTION_WORDS, AT(prefixes), NO_OFFSET, 0, 0, NULL, "PREFIX...",
+     "the beginning of a testcase's name (-l lists them)",
+     "Testcases to run, by the beginning of their names", false},
+    FLAG("verbose", 'v', verbose, "Print every sample, and MIN, MAX and AVG too"),
+    FLAG("skipVerification", 's', skip_verification, "Do not compare the bytes that arrived"),
+    FLAG("disableAffinity", 'd', disable_affinity,
+         "Do not bind threads and host memory to the NUMA node\n"
+         "nearest to the GPU"),
+    {"testSamples", 'i', OPTION_NUMBER, AT(test_samples), AT(has_test_samples), 1, 1000000, "3",
+     "N", NULL, "Samples of each value", false},
+    FLAG("useMean", 'm', use_mean, "The value is the mean of the samples, not the median"),
+    FLAG("json", 'j', json, "The same as -F json"),
+    {"loopCount", '\0', OPTION_NUMBER, AT(loop_count), AT(has_loop_count), 1, 1000000000, "16",
+     "N", NULL, "Copies in a sample", true},
+    {"perfFormatter", '\0', OPTION_FLAG, AT(perf_formatter), NO_OFFSET, 0, 0, NULL, NULL, NULL,
+     "The same as -F perf", true},
+    {"format", 'F', OPTION_FORMAT, AT(format), NO_OFFSET, 0, 0, NULL, "FORMAT",
+     "a format (text, json or perf)",
+     "text, json or perf (default: text)", false},
+    FLAG("version", '\0', version, "Print the version and exit"),
+    {"dry-run", '\0', OPTION_OPTIONAL_NUMBER, AT(dry_run_gpus), AT(dry_run), 1, 576, NULL, "N",
+     NULL, "Print what would be measured, on N GPUs that all reach\n"
+           "each other or, without N, on this machine, and exit", false},
+    {"corrupt-word", '\0', OPTION_NUMBER, AT(corrupt_word), NO_OFFSET, 0, (1ull << 44) - 1, NULL,
+     "N", NULL, "Spoil this 32-bit word of each destination", true},
+};
+/* clang-format on */

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bwtool/log.h"
+#include "bwtool/report.h"
+#include "option_error.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What getopt_long answers for a long option is its row plus this, above every letter. */
+enum { LONG_BASE = 256 };
+
+struct parser {
+    struct bw_options *options;
+    int argc;
+    char **argv;
+    bool seen[BW_OPTION_COUNT];
+    char spelling[40]; /* of the option at hand, as the user wrote it: "-b", "--bufferSize" */
+};
+
+static void *member(const struct parser *parser, size_t offset)
+{
+    return (char *)parser->options + offset;
+}
+
+static enum bw_status words_add(struct bw_words *words, const char *word)
+{
+    char **grown = realloc(words->words, (words->count + 1) * sizeof *grown);
+
+    if (grown == NULL) {
+        return bw_errno("cannot keep the word '%.80s'", word);
+    }
+    words->words = grown;
+    grown[words->count] = strdup(word);
+    if (grown[words->count] == NULL) {
+        return bw_errno("cannot keep the word '%.80s'", word);
+    }
+    words->count++;
+    return BW_OK;
+}
+
+static enum bw_status store_format(char **format, const char *word)
+{
+    *format = strdup(word);
+    return *format != NULL ? BW_OK : bw_errno("cannot keep the word '%.80s'", word);
+}
+
+/* Put a word where the row says; BW_ERR_USAGE, not logged, if it is not what the row wants. */
+static enum bw_status store(const struct parser *parser, const struct bw_option *row,
+                            const char *word)
+{
+    void *value = member(parser, row->offset);
+    bool is_good = false;
+
+    switch (row->kind) {
+    case OPTION_FLAG:
+        *(bool *)value = true;
+        return BW_OK;
+    case OPTION_OPTIONAL_NUMBER:
+        if (word == NULL) {
+            return BW_OK;
+        }
+        is_good = bw_options_number(word, row->min, row->max, value);
+        break;
+    case OPTION_NUMBER:
+        is_good = bw_options_number(word, row->min, row->max, value);
+        break;
+    case OPTION_SIZE:
+        is_good = bw_options_size(word, value);
+        break;
+    case OPTION_WORDS:
+        return word[0] != '\0' ? words_add(value, word) : BW_ERR_USAGE;
+    case OPTION_FORMAT:
+        return bw_report_find(word) != NULL ? store_format(value, word) : BW_ERR_USAGE;
+    }
+    return is_good ? BW_OK : BW_ERR_USAGE;
+}
+
+static enum bw_status store_word(const struct parser *parser, const struct bw_option *row,
+                                 const char *word)
+{
+    const enum bw_status st = store(parser, row, word);
+
+    return st == BW_ERR_USAGE ? bw_option_error_value(row, parser->spelling, word) : st;
+}
+
+/* "-1" is a number, "-" a word; all else that starts with a dash is an option. */
+static bool is_option(const char *word)
+{
+    return word[0] == '-' && word[1] != '\0' && !(word[1] >= '0' && word[1] <= '9');
+}
+
+static bool takes_word(const struct bw_option *row)
+{
+    return row->kind != OPTION_FLAG && row->kind != OPTION_OPTIONAL_NUMBER;
+}
+
+/* One option with its words: getopt_long has taken the first, -t and -p take more. */
+static enum bw_status take_option(struct parser *parser, const struct bw_option *row)
+{
+    const size_t index = (size_t)(row - bw_option_table);
+    enum bw_status st = BW_OK;
+
+    if (parser->seen[index] && row->kind != OPTION_WORDS) {
+        bw_error("%s: given more than once", parser->spelling);
+        return BW_ERR_USAGE;
+    }
+    parser->seen[index] = true;
+    /* getopt_long takes any next word as the value, also another option */
+    if (takes_word(row) && optarg == parser->argv[optind - 1] && is_option(optarg)) {
+        return bw_option_error_missing(row, parser->spelling);
+    }
+    TRY(store_word(parser, row, optarg));
+    while (row->kind == OPTION_WORDS && optind < parser->argc && !is_option(parser->argv[optind])) {
+        TRY(store_word(parser, row, parser->argv[optind++]));
+    }
+    if (row->given_offset != NO_OFFSET) {
+        *(bool *)member(parser, row->given_offset) = true;
+    }
+out:
+    return st;
+}
+
+/* The row that getopt_long's answer (or optopt) stands for; NULL if it is none. */
+static const struct bw_option *find_row(struct parser *parser, int answer)
+{
+    for (size_t i = 0; i < BW_OPTION_COUNT; i++) {
+        const struct bw_option *row = &bw_option_table[i];
+
+        if (answer == LONG_BASE + (int)i) {
+            snprintf(parser->spelling, sizeof parser->spelling, "--%s", row->name);
+            return row;
+        }
+        if (row->letter != '\0' && answer == row->letter) {
+            snprintf(parser->spelling, sizeof parser->spelling, "-%c", row->letter);
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static enum bw_status take_answer(struct parser *parser, int answer)
+{
+    const struct bw_option *row =
+        find_row(parser, answer == '?' || answer == ':' ? optopt : answer);
+
+    if (answer == ':' && row != NULL) {
+        return bw_option_error_missing(row, parser->spelling);
+    }
+    if (answer == '?' && row != NULL) {
+        bw_error("%s: takes no value, unlike in '%.80s'", parser->spelling,
+                 parser->argv[optind - 1]);
+        return BW_ERR_USAGE;
+    }
+    if (answer == '?') {
+        return optopt != 0 ? bw_option_error_letter(optopt)
+                           : bw_option_error_name(parser->argv[optind - 1]);
+    }
+    return take_option(parser, row);
+}
+
+/* getopt's own tables, from ours. The string: stop at the first positional, tell ':' from '?'. */
+static void getopt_tables(char *letters, struct option *longs)
+{
+    *letters++ = '+';
+    *letters++ = ':';
+    for (size_t i = 0; i < BW_OPTION_COUNT; i++) {
+        const struct bw_option *row = &bw_option_table[i];
+
+        if (row->letter != '\0') {
+            *letters++ = row->letter;
+            if (takes_word(row)) {
+                *letters++ = ':';
+            }
+        }
+        longs[i] = (struct option){.name = row->name, .val = LONG_BASE + (int)i};
+        longs[i].has_arg = takes_word(row)                       ? required_argument
+                           : row->kind == OPTION_OPTIONAL_NUMBER ? optional_argument
+                                                                 : no_argument;
+    }
+    *letters = '\0';
+    longs[BW_OPTION_COUNT] = (struct option){0};
+}
+
+static enum bw_status take_all(struct parser *parser)
+{
+    char letters[2 * BW_OPTION_COUNT + 3];
+    struct option longs[BW_OPTION_COUNT + 1];
+    enum bw_status st = BW_OK;
+    int answer = 0;
+
+    getopt_tables(letters, longs);
+    optind = 0; /* start anew: forget where a call before this one was */
+    opterr = 0;
+    while ((answer = getopt_long(parser->argc, parser->argv, letters, longs, NULL)) != -1) {
+        TRY(take_answer(parser, answer));
+    }
+    if (optind < parser->argc) {
+        st = bw_option_error_positional(parser->argv[optind - 1], parser->argv[optind]);
+    }
+out:
+    return st;
+}
+
+static bool is_format(const struct bw_options *options, const char *format)
+{
+    return options->format != NULL && strcmp(options->format, format) == 0;
+}
+
+/* -j and --perfFormatter are -F in other words; -j wins over --perfFormatter, as in v0.8. */
+static enum bw_status agree_on_format(struct bw_options *options)
+{
+    if (options->format != NULL && options->json && !is_format(options, "json")) {
+        bw_error("-j: contradicts '-F %s' (-j is -F json: give one of the two)", options->format);
+        return BW_ERR_USAGE;
+    }
+    if (options->perf_formatter && is_format(options, "text")) {
+        bw_error("--perfFormatter: contradicts '-F text' (it is -F perf: give one of the two)");
+        return BW_ERR_USAGE;
+    }
+    options->json = options->json || is_format(options, "json");
+    options->perf_formatter = options->perf_formatter || is_format(options, "perf");
+    return BW_OK;
+}
+
+static enum bw_status set_initial(const struct parser *parser)
+{
+    for (size_t i = 0; i < BW_OPTION_COUNT; i++) {
+        const struct bw_option *row = &bw_option_table[i];
+        const enum bw_status st = row->initial != NULL ? store(parser, row, row->initial) : BW_OK;
+
+        if (st != BW_OK) {
+            return st;
+        }
+    }
+    return BW_OK;
+}
+
+enum bw_status bw_options_parse(struct bw_options *options, int argc, char **argv)
+{
+    struct parser parser = {.options = options, .argc = argc, .argv = argv};
+    enum bw_status st = BW_OK;
+
+    *options = (struct bw_options){.corrupt_word = UINT64_MAX};
+    TRY(set_initial(&parser));
+    TRY(take_all(&parser));
+    if (options->testcases.count > 0 && options->prefixes.count > 0) {
+        bw_error("-p: cannot be given together with -t (names and indices, or prefixes)");
+        st = BW_ERR_USAGE;
+        goto out;
+    }
+    st = agree_on_format(options);
+out:
+    return st;
+}
+
+static void words_free(struct bw_words *words)
+{
+    for (size_t i = 0; i < words->count; i++) {
+        free(words->words[i]);
+    }
+    free(words->words);
+    *words = (struct bw_words){0};
+}
+
+void bw_options_free(struct bw_options *options)
+{
+    words_free(&options->testcases);
+    words_free(&options->prefixes);
+    free(options->format);
+    options->format = NULL;
+}
