@@ -42,4 +42,7 @@ bool bw_options_size_is_ambiguous(const char *text);
 bool bw_options_number(const char *text, unsigned long long min, unsigned long long max,
                        unsigned long long *number);
 
+/* True for the name of a writer. */
+bool bw_options_format_is_known(const char *name);
+
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bwtool/log.h"
-#include "bwtool/report.h"
 #include "option_error.h"
 
 #include <getopt.h>
@@ -71,7 +70,7 @@ static enum bw_status store(const struct parser *parser, const struct bw_option 
     case OPTION_WORDS:
         return word[0] != '\0' ? words_add(value, word) : BW_ERR_USAGE;
     case OPTION_FORMAT:
-        return bw_report_find(word) != NULL ? store_format(value, word) : BW_ERR_USAGE;
+        return bw_options_format_is_known(word) ? store_format(value, word) : BW_ERR_USAGE;
     }
     return is_good ? BW_OK : BW_ERR_USAGE;
 }

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bwtool/report.h"
+#include "option_table.h"
+
+/* A file of its own: the writers know the driver's types, and the options need not. */
+bool bw_options_format_is_known(const char *name)
+{
+    return bw_report_find(name) != NULL;
+}
