@@ -2,9 +2,9 @@
 #ifndef BW_CU_H
 #define BW_CU_H
 
+#include "cu_compat.h"
 #include "status.h"
 
-#include <cuda.h>
 #include <stdbool.h>
 
 /*
@@ -27,8 +27,8 @@
     R(StreamCreate) R(StreamDestroy) R(StreamQuery) R(StreamSynchronize) R(StreamWaitEvent) \
     R(EventCreate) R(EventDestroy) R(EventRecord) R(EventQuery) R(EventElapsedTime)         \
     R(LibraryLoadData) R(LibraryUnload) R(LibraryGetKernel) R(KernelGetFunction)            \
-    R(LaunchKernel)                                                                         \
-    O(FuncSetAttribute)                                                                     \
+    R(FuncGetAttribute) R(LaunchKernel)                                                     \
+    O(FuncLoad) O(FuncSetAttribute)                                                         \
     O(MemGetAllocationGranularity) O(MemCreate) O(MemRelease) O(MemAddressReserve)          \
     O(MemAddressFree) O(MemMap) O(MemUnmap) O(MemSetAccess)                                 \
     O(MemExportToShareableHandle) O(MemImportFromShareableHandle)                           \

@@ -22,9 +22,9 @@ struct bw_gpu {
     CUdevice dev;
     CUcontext ctx; /* NULL until bw_gpus_open_contexts() */
     char name[96];
-    char pci[20];  /* "00000000:0f:00": domain:bus:device, lower case                  */
+    char pci[20];      /* "00000000:0f:00": domain:bus:device, lower case                  */
     char pci_full[24]; /* "0000:0f:00.0" as sysfs and hwloc know it                     */
-    char uuid[48]; /* "GPU-..." or "MIG-..."                                            */
+    char uuid[48];     /* "GPU-..." or "MIG-..."                                            */
     int capability_major, capability_minor;
     int sm_count;
     size_t memory_bytes;
@@ -38,7 +38,7 @@ struct bw_gpus {
     int driver_version; /* as cuDriverGetVersion says it, e.g. 12080 */
     int count;
     struct bw_gpu *gpus;
-    bool *peer;       /* count x count, row-major: r reaches c's memory; diagonal true */
+    bool *peer;                /* count x count, row-major: r reaches c's memory; diagonal true */
     bool *peer_native_atomics; /* the same shape; false where unknown */
     CUlibrary library;
 };
@@ -72,5 +72,12 @@ int bw_gpu_current(void);
  * `root` is prepended to the paths, "" for the real ones (tests give another).
  */
 bool bw_gpu_is_traced(const char *root);
+
+/*
+ * Whether GPU testcases are to be run where none was asked for by name: the
+ * machine shows a trace of a GPU, or there is a driver library whose cuInit
+ * answers anything but that there is no device. Logs nothing.
+ */
+bool bw_gpu_is_expected(const char *root);
 
 #endif

@@ -26,7 +26,7 @@ enum bw_kernel {
 #define K(name) KERNEL_##name,
     BW_KERNELS(K)
 #undef K
-    BW_KERNEL_COUNT
+        BW_KERNEL_COUNT
 };
 
 struct bw_gpu;
