@@ -16,7 +16,8 @@ static bool is_multicast(const struct bw_testcase *tc)
 static const char *memory_of(const struct bw_testcase *tc, bool is_row)
 {
     if (bw_testcase_is_host(tc)) {
-        return is_row ? "the memory of the row's NUMA node" : "the memory of the column's NUMA node";
+        return is_row ? "the memory of the row's NUMA node"
+                      : "the memory of the column's NUMA node";
     }
     if ((is_row ? tc->row : tc->col) == MEM_HOST) {
         return "host memory near the column's GPU";
@@ -72,9 +73,10 @@ static const char *time_of(const struct bw_testcase *tc)
     case REDUCE_EACH:
         break;
     }
-    return bw_testcase_matrix_count(tc) == 3 ? "each direction over its own time, and _total is the "
-                                               "sum of both"
-                                             : "over their own time";
+    return bw_testcase_matrix_count(tc) == 3
+               ? "each direction over its own time, and _total is the "
+                 "sum of both"
+               : "over their own time";
 }
 
 static const char *load_of(const struct bw_testcase *tc)
@@ -161,7 +163,6 @@ int bw_words_definition(const struct bw_testcase *tc, char *text, size_t room)
         snprintf(bytes, sizeof bytes, "copied from %s to %s", source, destination);
         break;
     }
-    return snprintf(text, room,
-                    "1e9 bytes per second; counted are the bytes %s by %s %s, %s%s", bytes,
-                    engine_of(tc), issuer_of(tc), time_of(tc), load_of(tc));
+    return snprintf(text, room, "1e9 bytes per second; counted are the bytes %s by %s %s, %s%s",
+                    bytes, engine_of(tc), issuer_of(tc), time_of(tc), load_of(tc));
 }

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "json_value.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* jansson passes NULL on without a word, in the depth of a tree: remembered until it is printed. */
+static bool is_spoilt;
+
+json_t *bw_json_text(const char *text)
+{
+    json_t *value = NULL;
+    char *escaped = NULL;
+    size_t length = 0;
+
+    if (text == NULL) {
+        return json_null();
+    }
+    value = json_string(text);
+    if (value != NULL) {
+        return value;
+    }
+    escaped = malloc(4 * strlen(text) + 1);
+    if (escaped == NULL) {
+        return NULL;
+    }
+    for (; *text != '\0'; text++) {
+        const unsigned char c = (unsigned char)*text;
+
+        if (c < 0x80) {
+            escaped[length++] = (char)c;
+        } else {
+            length += (size_t)snprintf(escaped + length, 5, "\\x%02x", c);
+        }
+    }
+    escaped[length] = '\0';
+    value = json_string(escaped);
+    free(escaped);
+    return value;
+}
+
+json_t *bw_json_text_or_null(const char *text)
+{
+    return text == NULL || text[0] == '\0' ? json_null() : bw_json_text(text);
+}
+
+json_t *bw_json_real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *bw_json_count(uint64_t value)
+{
+    return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
+}
+
+void bw_json_set(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) != 0) {
+        is_spoilt = true;
+    }
+}
+
+void bw_json_add(json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value) != 0) {
+        is_spoilt = true;
+    }
+}
+
+bool bw_json_print(FILE *out, const json_t *document)
+{
+    const size_t flags = JSON_INDENT(1) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15);
+    char *text = is_spoilt ? NULL : json_dumps(document, flags);
+    bool is_margin = true;
+
+    is_spoilt = false;
+    if (text == NULL) {
+        return false;
+    }
+    /* One blank a level is what jansson can do; texts hold no newline, they are escaped. */
+    for (const char *c = text; *c != '\0'; c++) {
+        if (*c == '\n') {
+            is_margin = true;
+        } else if (*c != ' ') {
+            is_margin = false;
+        }
+        fputc(is_margin && *c == ' ' ? '\t' : *c, out);
+    }
+    fputc('\n', out);
+    free(text);
+    return true;
+}
