@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { HELP_COLUMN = 34 };
+enum { HELP_COLUMN = 36 };
 
 /* Help text may have several lines: each starts in the same column. */
 static void print_help_text(FILE *out, const char *help)
