@@ -109,7 +109,7 @@ def parse_bwtool(text, run):
         if len(matrices) < 2:
             continue
         for matrix in matrices:
-            key, total = matrix.get("key"), matrix.get("sum")
+            key, total = matrix.get("key"), matrix.get("summary", {}).get("sum")
             if key and isinstance(total, (int, float)):
                 run.values[key] = round(total, 2)
                 if key.endswith("_total"):

@@ -51,7 +51,8 @@ for key, value in lines:
             cases.append({"name": name, "status": "Passed"})
             details.append({"name": name, "matrices": []})
         cases[-1]["sum"] = float(value)
-        details[-1]["matrices"].append({"key": key, "sum": float(value)})
+        details[-1]["matrices"].append(
+            {"key": key, "summary": {"sum": float(value)}})
 print(json.dumps({"bwtool": {"version": "0.1.0", "testcases": details},
                   "nvbandwidth": {"Driver Version": "1.2", "GPU Device list": ["0: GPU X"],
                                   "testcases": cases}}, indent=1))

@@ -18,7 +18,7 @@ declare -A home=(
     [plan]=plan [testcase]=plan
     [world]=world
     [topology]=host [cpu]=host
-    [cu]=gpu [gpu]=gpu [kernels]=gpu [memory]=gpu [nvml]=gpu [params]=gpu
+    [cu]=gpu [cu_compat]=gpu [gpu]=gpu [kernels]=gpu [memory]=gpu [nvml]=gpu [params]=gpu
     [status]=base [log]=base [clock]=base [text]=base
 )
 
@@ -86,7 +86,7 @@ who_includes() {
     local tree=$1 header=$2 folders=$3
     grep -lE "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]${header}[>\"]" \
         "$tree"/src/*/*.[ch] "$tree"/include/bwtool/*.h "$tree"/kernels/*.h 2>/dev/null |
-        grep -vE "/src/($folders)/|/include/bwtool/(cu|gpu|kernels)\.h$"
+        grep -vE "/src/($folders)/|/include/bwtool/(cu|cu_compat|gpu|kernels)\.h$"
 }
 
 # Code without comments and string contents, so that words in them don't count.
