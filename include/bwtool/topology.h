@@ -29,7 +29,18 @@ int bw_topology_node_count(const struct bw_topology *topology);
 int bw_topology_node_os_index(const struct bw_topology *topology, int node);
 /* Usable CPUs (hardware threads) of a node; 0 if it has memory only. */
 int bw_topology_node_cpus(const struct bw_topology *topology, int node);
+/* Cores that those are of: less where a core has several hardware threads. */
+int bw_topology_node_cores(const struct bw_topology *topology, int node);
 size_t bw_topology_node_memory_bytes(const struct bw_topology *topology, int node);
+/*
+ * Memory that can still be had on a node, by what the kernel says now of the
+ * node, of the machine and of our cgroup; SIZE_MAX if it says nothing.
+ */
+size_t bw_topology_node_free_bytes(const struct bw_topology *topology, int node);
+/* The greatest cache of a node's first usable CPU: what one thread can find there; 0 if unknown. */
+size_t bw_topology_cache_bytes(const struct bw_topology *topology, int node);
+/* All of the last-level caches that a node's usable CPUs have; 0 if unknown. */
+size_t bw_topology_caches_bytes(const struct bw_topology *topology, int node);
 
 /*
  * The node nearest to a PCI device ("0000:0f:00.0"), or -1 if the machine does
@@ -45,7 +56,11 @@ int bw_topology_node_of_pci(const struct bw_topology *topology, const char *pci)
  */
 enum bw_status bw_topology_bind(const struct bw_topology *topology, int node);
 
-/* Bind the calling thread to the i-th usable CPU (modulo their number) of a node. */
+/*
+ * Bind the calling thread to the i-th usable CPU (modulo their number) of a
+ * node, memory left as it is. The first so many are of different cores. The
+ * node must have CPUs.
+ */
 enum bw_status bw_topology_bind_cpu(const struct bw_topology *topology, int node, int i);
 
 /*
@@ -54,5 +69,20 @@ enum bw_status bw_topology_bind_cpu(const struct bw_topology *topology, int node
  */
 enum bw_status bw_topology_bind_memory(const struct bw_topology *topology, int node, void *address,
                                        size_t bytes);
+
+/*
+ * Where the pages of touched memory are: the node, -1 if on several or on one
+ * that is not ours, -2 if the system does not say.
+ */
+int bw_topology_where(const struct bw_topology *topology, const void *address, size_t bytes);
+
+/*
+ * For a rank of a job: launchers bind each rank to a core, which is nobody's
+ * wish. If the binding found at the start is within one core, choose from all
+ * CPUs that the cgroup allows from now on; closing restores what was found. A
+ * wider binding is somebody's wish (numactl, taskset) and stays. Node numbers
+ * do not change. Not while other threads use `topology`.
+ */
+enum bw_status bw_topology_widen(struct bw_topology *topology);
 
 #endif
