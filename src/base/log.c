@@ -56,15 +56,44 @@ static bool is_shown(enum bw_log_level level)
     return true;
 }
 
-/* A message is one line, whatever the words in it are: a user's, or a driver's. */
+/* Bytes of the well-formed UTF-8 character at `text`; 0 if there is none. */
+static size_t utf8_bytes(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    const size_t bytes = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
+
+    if (c[0] > 0xf4) {
+        return 0;
+    }
+    for (size_t i = 1; i < bytes; i++) {
+        if ((c[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    /* longer than need be, surrogates, above U+10FFFF */
+    if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
+        (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f)) {
+        return 0;
+    }
+    return bytes;
+}
+
+/*
+ * A message is one line that a terminal and JSON can take, whatever the words
+ * in it are: a user's, a driver's, or one that was cut in the middle.
+ */
 static void flatten(char *text)
 {
-    for (; *text != '\0'; text++) {
+    while (*text != '\0') {
+        const size_t bytes = utf8_bytes(text);
         const unsigned char c = (unsigned char)*text;
 
-        if (c < 0x20 || c == 0x7f) {
-            *text = c == '\t' || c == '\n' ? ' ' : '?';
+        if (c == '\t' || c == '\n') {
+            *text = ' ';
+        } else if (bytes == 0 || c < 0x20 || c == 0x7f) {
+            *text = '?';
         }
+        text += bytes > 0 ? bytes : 1;
     }
 }
 
@@ -76,7 +105,7 @@ __attribute__((format(printf, 2, 0))) static void format_text(char text[static T
     if (length < 0) {
         snprintf(text, TEXT_BYTES, "a message that cannot be formatted: %.200s", format);
     } else if (length >= TEXT_BYTES) {
-        memcpy(text + TEXT_BYTES - 4, "...", 4);
+        memcpy(text + TEXT_BYTES - 4, "...", 4); /* may split a character: flatten() sees to it */
     }
     flatten(text);
 }

@@ -113,7 +113,8 @@ enum bw_status bw_option_error_name(const char *word)
 
 enum bw_status bw_option_error_positional(const char *before, const char *word)
 {
-    if (strncmp(before, "--dry", 5) == 0) {
+    if (strncmp(before, "--dry", 5) == 0 && strchr(before, '=') == NULL &&
+        isdigit((unsigned char)word[0])) {
         bw_error("'%.80s' belongs to no option (write --dry-run=%.80s)", word, word);
     } else {
         bw_error("'%.80s' belongs to no option (there are no other arguments; --help lists all)",

@@ -124,6 +124,34 @@ static void a_message_is_one_line(void **state)
     assert_string_equal(text + strlen(text) - 5, "x...\n");
 }
 
+static void a_message_is_utf8(void **state)
+{
+    static const struct {
+        const char *said, *kept;
+    } cases[] = {
+        {"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
+         "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80"},
+        {"\xff\x80"
+         "a",
+         "??a"},
+        {"cut \xe2\x82", "cut ??"},
+        {"long \xc0\xaf \xe0\x80\xaf \xf0\x80\x80\xaf", "long ?? ??? ????"},
+        {"surrogate \xed\xa0\x80", "surrogate ???"},
+        {"above \xf4\x90\x80\x80 \xf5\x80\x80\x80", "above ???? ????"},
+    };
+    char text[1024];
+    struct stderr_of of = stderr_begin();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bw_note("%s", cases[i].said);
+    }
+    stderr_end(&of, text, sizeof text);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_string_equal(bw_log_text_at(i), cases[i].kept);
+    }
+}
+
 static void errno_becomes_text_and_status(void **state)
 {
     char text[1024];
@@ -201,6 +229,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rank_stands_in_front, reset, reset),
         cmocka_unit_test_setup_teardown(reason_is_the_first_error_since_the_mark, reset, reset),
         cmocka_unit_test_setup_teardown(a_message_is_one_line, reset, reset),
+        cmocka_unit_test_setup_teardown(a_message_is_utf8, reset, reset),
         cmocka_unit_test_setup_teardown(errno_becomes_text_and_status, reset, reset),
         cmocka_unit_test_setup_teardown(threads_do_not_disturb_each_other, reset, reset),
         cmocka_unit_test(clock_goes_forward),

@@ -73,6 +73,8 @@ static void words_that_do_not_belong_are_named(void **state)
         {{"--", "-v"}, NO_OPTION("-v")},
         {{""}, NO_OPTION("")},
         {{"-"}, NO_OPTION("-")},
+        {{"--dry-run", "x"}, NO_OPTION("x")},
+        {{"--dry-run=2", "4"}, NO_OPTION("4")},
         {{"-t", ""}, "-t: '' is not a testcase (a name or an index; -l lists them)"},
         {{"-t", "a", ""}, "-t: '' is not a testcase (a name or an index; -l lists them)"},
         {{"--testcase="}, "--testcase: '' is not a testcase (a name or an index; -l lists them)"},
