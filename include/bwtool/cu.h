@@ -62,6 +62,12 @@ const char *bw_cu_error_name(CUresult res);
 bool bw_cu_context_lost(void);
 
 /*
+ * From now on all contexts count as lost: a stream has hung, and calls that
+ * free or destroy would wait for it.
+ */
+void bw_cu_give_up(void);
+
+/*
  * Pass `res` on as a status; if it is an error, log it here, once, with the
  * call, the GPU that was last made current (gpu.h) and "[CUDA_ERROR_...]".
  * Out of memory is BW_ERR_MEMORY, a lost context BW_ERR_LOST, all else

@@ -41,6 +41,7 @@ struct bw_cell {
     double reverse_gb_per_s; /* split-warp: the other direction's rate; NAN else */
     enum bw_status status;   /* why it is not present; BW_OK if not asked for    */
     char *reason;            /* in words; NULL if none; the cell's own           */
+    char *doubt;             /* present, but not to be trusted, and why; NULL: fine */
 };
 
 /* Everything that lives as long as the run; opened before the first testcase that needs it. */
@@ -49,12 +50,18 @@ struct bw_session {
     struct bw_topology *topology;      /* borrowed */
     struct bw_gpus gpus;
     int *gpu_node;                     /* NUMA node nearest to each GPU, -1: unknown */
+    struct bw_bench *benches;          /* per GPU: what work that is not timed needs     */
+    void *slips;                       /* pinned: copies of what kernels report          */
     struct bw_pool *pool;
     struct bw_gate *gate;
     bool has_gpus;
 };
 
-/* Collective. `gpus` is listed already (bw_gpus_open) and moves into the session on success. */
+/*
+ * Collective. `gpus` is listed already (bw_gpus_open) and moves into the
+ * session, also on failure: close the session either way. NULL or none: host
+ * testcases only.
+ */
 enum bw_status bw_session_open_all(struct bw_session *session, struct bw_world *world,
                                    struct bw_topology *topology, struct bw_gpus *gpus);
 /* Zeroed or half-opened is fine. Collective. */
@@ -65,6 +72,9 @@ void bw_session_close_all(struct bw_session *session);
  * caller frees; NULL if it can.
  */
 char *bw_session_waiver(const struct bw_session *session, const struct bw_testcase *tc);
+
+/* Size of each of its buffers: the option's, but a GPU latency has a list of its own. */
+uint64_t bw_testcase_buffer_bytes(const struct bw_testcase *tc, const struct bw_sampling *sampling);
 
 /* Plan of a testcase for this machine. */
 enum bw_status bw_session_plan(const struct bw_session *session, struct bw_plan *plan,

@@ -162,6 +162,11 @@ bool bw_cu_context_lost(void)
     return atomic_load(&context_lost);
 }
 
+void bw_cu_give_up(void)
+{
+    atomic_store(&context_lost, true);
+}
+
 /* "[CUDA_ERROR_X] description in CALL (file:line, gpu N)": clients look for the bracket. */
 static void tell(enum bw_log_level level, CUresult res, const char *what, const char *file,
                  int line)

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BW_INVENTORY_H
+#define BW_INVENTORY_H
+
+#include "bwtool/result.h"
+
+/* What the machine has, written into the run's record. */
+
+void bw_inventory_world(struct bw_run *run, const struct bw_world *world);
+void bw_inventory_nodes(struct bw_run *run, const struct bw_topology *topology);
+/* Devices, peers, and the versions of driver and toolkit. */
+enum bw_status bw_inventory_gpus(struct bw_run *run, const struct bw_gpus *gpus,
+                                 const struct bw_topology *topology);
+
+#endif

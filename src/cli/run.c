@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run.h"
+
+#include "inventory.h"
+
+#include "bwtool/clock.h"
+#include "bwtool/log.h"
+#include "bwtool/report.h"
+#include "bwtool/select.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One run from the options to the exit status. */
+struct runner {
+    const struct bw_options *options;
+    struct bw_world *world;
+    struct bw_selection selection;
+    struct bw_topology *topology;
+    struct bw_gpus gpus; /* until the session takes them over */
+    struct bw_session session;
+    struct bw_run run;
+    const struct bw_report_ops *ops; /* NULL in ranks that do not report */
+    struct bw_report report;
+    enum bw_status gpu_status;       /* BW_OK, or why there is no GPU to use */
+    bool needs_gpus;
+    bool is_over; /* nothing more can be measured on the GPUs */
+};
+
+bool bw_run_must_not_unload(void)
+{
+    return bw_cu_context_lost();
+}
+
+static const struct bw_report_ops *choose_report(const struct bw_options *options)
+{
+    if (options->json) {
+        return &bw_report_json;
+    }
+    return options->perf_formatter ? &bw_report_perf : &bw_report_text;
+}
+
+static void fill_sampling(struct bw_sampling *sampling, const struct bw_options *options)
+{
+    *sampling = (struct bw_sampling){
+        .buffer_bytes = options->buffer_bytes,
+        .samples = (unsigned)options->test_samples,
+        .copies = options->loop_count,
+        .use_mean = options->use_mean,
+        .skip_verification = options->skip_verification,
+        .bind = !options->disable_affinity,
+        .corrupt_word = options->corrupt_word,
+    };
+}
+
+/* Without -t and -p, a machine without a trace of a GPU runs what needs none. */
+static bool is_host_only(const struct bw_options *options)
+{
+    return options->testcases.count == 0 && options->prefixes.count == 0 && !bw_gpu_is_expected("");
+}
+
+static bool selection_needs_gpus(const struct bw_selection *selection)
+{
+    for (size_t i = 0; i < selection->count; i++) {
+        const int index = selection->choices[i].index;
+
+        if (index >= 0 && (bw_testcase_needs(&bw_testcases[index]) & NEED_GPU) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* From here on the report has begun, and it will be ended. */
+static enum bw_status prepare(struct runner *r)
+{
+    enum bw_status st = BW_OK;
+
+    r->run.is_host_only = is_host_only(r->options);
+    TRY(bw_selection_build(&r->selection, r->options, r->world->ranks, r->run.is_host_only));
+    r->needs_gpus = selection_needs_gpus(&r->selection);
+    TRY(bw_topology_open(&r->topology, NULL));
+    bw_inventory_nodes(&r->run, r->topology);
+    if (!r->needs_gpus) {
+        return BW_OK;
+    }
+    r->gpu_status = bw_gpus_open(&r->gpus);
+    if (r->gpu_status == BW_OK) {
+        st = bw_inventory_gpus(&r->run, &r->gpus, r->topology);
+    }
+out:
+    return st;
+}
+
+static enum bw_status open_session(struct runner *r)
+{
+    struct bw_gpus *gpus = r->gpu_status == BW_OK && r->needs_gpus ? &r->gpus : NULL;
+
+    return bw_session_open_all(&r->session, r->world, r->topology, gpus);
+}
+
+static void set_reason(struct bw_testcase_result *result, const char *reason)
+{
+    free(result->reason);
+    result->reason = reason == NULL ? NULL : strdup(reason);
+}
+
+static enum bw_verdict verdict_of(const struct bw_testcase_result *result)
+{
+    for (int m = 0; m < result->matrix_count; m++) {
+        const struct bw_matrix *matrix = &result->matrices[m];
+
+        for (int i = 0; i < matrix->rows * matrix->cols; i++) {
+            if (matrix->cells[i].doubt != NULL) {
+                return VERDICT_UNRELIABLE;
+            }
+        }
+    }
+    return VERDICT_PASSED;
+}
+
+/* The first failing cell's reason stands for the testcase. */
+static const char *first_reason(const struct bw_testcase_result *result)
+{
+    for (int m = 0; m < result->matrix_count; m++) {
+        const struct bw_matrix *matrix = &result->matrices[m];
+
+        for (int i = 0; i < matrix->rows * matrix->cols; i++) {
+            const struct bw_cell *cell = &matrix->cells[i];
+
+            if (cell->reason != NULL || cell->doubt != NULL) {
+                return cell->reason != NULL ? cell->reason : cell->doubt;
+            }
+        }
+    }
+    return NULL;
+}
+
+static enum bw_status measure(struct runner *r, struct bw_testcase_result *result)
+{
+    struct bw_cell *cells[3] = {NULL, NULL, NULL};
+    struct bw_plan plan = {0};
+    enum bw_status st = BW_OK;
+
+    TRY(bw_session_plan(&r->session, &plan, result->tc));
+    TRY(bw_result_shape(result, &plan));
+    for (int m = 0; m < result->matrix_count; m++) {
+        cells[m] = result->matrices[m].cells;
+    }
+    st = bw_measure_all(&r->session, &plan, &r->run.sampling, cells);
+out:
+    bw_plan_free(&plan);
+    return st;
+}
+
+static void run_one(struct runner *r, struct bw_testcase_result *result)
+{
+    const uint64_t start_ns = bw_clock_ns();
+
+    result->status = measure(r, result);
+    result->wall_seconds = (double)(bw_clock_ns() - start_ns) * 1e-9;
+    result->verdict = result->status == BW_OK ? verdict_of(result) : VERDICT_FAILED;
+    set_reason(result, first_reason(result));
+    if (result->reason == NULL && result->status != BW_OK) {
+        set_reason(result, bw_log_reason());
+    }
+    r->is_over = bw_cu_context_lost();
+}
+
+/* Why a testcase is not run, though it exists and this machine might do; NULL if it is. */
+static const char *reason_not_to_run(const struct runner *r, const struct bw_testcase *tc)
+{
+    if (bw_testcase_is_host(tc)) {
+        return NULL;
+    }
+    if (r->gpu_status != BW_OK) {
+        return "there is no usable GPU or driver";
+    }
+    return r->is_over ? "the GPUs were lost before its turn" : NULL;
+}
+
+static void run_choice(struct runner *r, const struct bw_choice *choice)
+{
+    const struct bw_testcase *tc = choice->index < 0 ? NULL : &bw_testcases[choice->index];
+    struct bw_testcase_result *result =
+        bw_run_add(&r->run, tc != NULL ? tc->name : choice->word);
+    char *waiver = NULL;
+
+    if (result == NULL) {
+        return;
+    }
+    result->buffer_bytes = bw_testcase_buffer_bytes(tc, &r->run.sampling);
+    if (tc == NULL) {
+        result->verdict = VERDICT_NOT_FOUND;
+        result->by_index = choice->is_number;
+        result->asked_index = choice->number;
+    } else if (reason_not_to_run(r, tc) != NULL) {
+        result->verdict = VERDICT_NOT_RUN;
+        set_reason(result, reason_not_to_run(r, tc));
+    } else if ((waiver = bw_session_waiver(&r->session, tc)) != NULL) {
+        result->verdict = VERDICT_WAIVED;
+        result->reason = waiver;
+    } else {
+        if (r->ops != NULL) {
+            r->ops->running(&r->report, result->name);
+        }
+        run_one(r, result);
+    }
+    if (r->ops != NULL) {
+        r->ops->testcase(&r->report, result);
+    }
+}
+
+static int finish(struct runner *r, enum bw_status st, uint64_t start_ns)
+{
+    const bool usage = st == BW_ERR_USAGE;
+
+    if (st != BW_OK && r->run.error == NULL && bw_log_reason() != NULL) {
+        r->run.error = strdup(bw_log_reason());
+    }
+    r->run.wall_seconds = (double)(bw_clock_ns() - start_ns) * 1e-9;
+    r->run.exit_status =
+        bw_run_exit_status(&r->run, r->gpu_status == BW_ERR_NO_GPU || st == BW_ERR_NO_GPU, usage);
+    if (r->ops != NULL) {
+        r->ops->end(&r->report);
+    }
+    return r->run.exit_status;
+}
+
+static void close_all(struct runner *r)
+{
+    bw_session_close_all(&r->session);
+    bw_gpus_close(&r->gpus);
+    bw_topology_close(r->topology);
+    bw_selection_free(&r->selection);
+    bw_run_free(&r->run);
+}
+
+int bw_run_all(const struct bw_options *options, struct bw_world *world, int argc, char **argv)
+{
+    struct runner r = {.options = options, .world = world};
+    const uint64_t start_ns = bw_clock_ns();
+    enum bw_status st = BW_OK;
+    int status = 0;
+
+    bw_run_init(&r.run, argc, argv);
+    fill_sampling(&r.run.sampling, options);
+    bw_inventory_world(&r.run, world);
+    r.run.verbose = options->verbose;
+    r.ops = bw_world_is_root(world) ? choose_report(options) : NULL;
+    r.report = (struct bw_report){stdout, &r.run};
+    st = prepare(&r);
+    if (st == BW_ERR_USAGE && r.selection.count == 0) {
+        status = bw_run_exit_status(&r.run, false, true); /* one line on stderr, and nothing else */
+        close_all(&r);
+        return status;
+    }
+    if (r.ops != NULL) {
+        r.ops->begin(&r.report);
+        r.ops->devices(&r.report);
+    }
+    if (r.run.is_host_only) {
+        bw_note("no NVIDIA GPU here: measuring the host's memory; with a GPU, %d testcases of "
+                "copies and latencies between host and GPUs would run",
+                BW_TESTCASE_V08_SINGLE);
+    }
+    TRY(st);
+    TRY(open_session(&r));
+    for (size_t i = 0; i < r.selection.count; i++) {
+        run_choice(&r, &r.selection.choices[i]);
+    }
+out:
+    status = finish(&r, st, start_ns);
+    close_all(&r);
+    return status;
+}

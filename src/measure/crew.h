@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BW_CREW_H
+#define BW_CREW_H
+
+#include "lane.h"
+#include "series.h"
+
+/*
+ * The lanes of one launch, measured together, and what came out: a series for
+ * each lane that is measured, and one for all of them as a whole.
+ */
+struct bw_crew {
+    struct bw_session *session;
+    const struct bw_plan *plan;
+    const struct bw_launch *launch;
+    const struct bw_sampling *sampling;
+    struct bw_lane *lanes;    /* launch->lane_count */
+    struct bw_series *series; /* likewise; empty for load */
+    struct bw_series whole;   /* until the last lane has ended */
+    const char *doubt;        /* why what was measured is not to be trusted; NULL: fine */
+};
+
+/* On failure too: close it. */
+enum bw_status bw_crew_open(struct bw_crew *crew, struct bw_session *session,
+                            const struct bw_plan *plan, const struct bw_launch *launch,
+                            const struct bw_sampling *sampling);
+void bw_crew_close(struct bw_crew *crew);
+
+/* The timing loop: gate after gate, until there are samples enough. */
+enum bw_status bw_crew_measure(struct bw_crew *crew);
+
+/* cells.c: turn what a crew measured into the cells of its launch. */
+enum bw_status bw_crew_fill_cells(const struct bw_crew *crew, struct bw_cell **cells);
+
+#endif

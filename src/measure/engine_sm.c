@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Work by the GPU's multiprocessors: one kernel does all copies of a sample,
+ * sweeping the whole buffer each time.
+ */
+#include "gpu_lane.h"
+
+#include "params.h"
+#include "session.h"
+
+#include "bwtool/log.h"
+
+/* True if the bytes come over a link between GPUs to the one that asks for them. */
+static bool reads_peer(const struct bw_lane *lane)
+{
+    const struct bw_end src = lane->paths[0].src_end;
+
+    return src.mem != MEM_HOST && src.id != lane->gpu->ordinal;
+}
+
+/* Chosen by measurement: docs/MEASUREMENTS.md has what was tried. */
+static enum bw_kernel copy_kernel(const struct bw_lane *lane)
+{
+    if (lane->bytes < BW_KERNEL_LARGE_BYTES) {
+        return KERNEL_copy_sweep;
+    }
+    return reads_peer(lane) ? KERNEL_copy_stride8 : KERNEL_copy_stride;
+}
+
+static enum bw_status launch(struct bw_lane *lane, enum bw_kernel kernel, void **args)
+{
+    unsigned grid = 0;
+    unsigned block = 0;
+
+    bw_kernel_geometry(lane->gpu, kernel, lane->bytes, &grid, &block);
+    return bw_kernel_launch(lane->gpu, kernel, grid, block, lane->stream, args);
+}
+
+static enum bw_status queue_copies(struct bw_lane *lane, unsigned long long copies)
+{
+    struct bw_path *path = &lane->paths[0];
+    uint64_t passes = copies;
+    void *args[] = {&path->dst, &path->src, &lane->bytes, &passes};
+
+    return launch(lane, copy_kernel(lane), args);
+}
+
+/* The i-th report of the lane's kernels: one a sample. */
+static struct bw_slip report_of(const struct bw_lane *lane, unsigned i)
+{
+    const size_t offset = (size_t)i * BW_SLIP_BYTES;
+
+    return (struct bw_slip){lane->work.device + offset, (char *)lane->work.host + offset};
+}
+
+static enum bw_status queue_split(struct bw_lane *lane, unsigned long long copies, unsigned i)
+{
+    struct bw_path *forward = &lane->paths[0];
+    struct bw_path *back = &lane->paths[1];
+    struct bw_slip state = report_of(lane, i);
+    uint64_t passes = copies;
+    void *args[] = {&forward->dst, &forward->src, &back->dst,   &back->src,
+                    &lane->bytes,  &passes,       &state.device};
+
+    return launch(lane, KERNEL_copy_split, args);
+}
+
+/* Each load needs the one before: one pass over the list, whatever the number of copies. */
+static enum bw_status queue_chase(struct bw_lane *lane, unsigned i)
+{
+    struct bw_slip report = report_of(lane, i);
+    uint64_t loads = lane->bytes / BW_CHASE_STRIDE;
+    void *args[] = {&lane->paths[0].src, &loads, &report.device};
+
+    return bw_kernel_launch(lane->gpu, KERNEL_chase, 1, 1, lane->stream, args);
+}
+
+static enum bw_status queue_sample(struct bw_lane *lane, unsigned long long copies, unsigned i)
+{
+    if (copies == 0) {
+        return BW_OK;
+    }
+    if (lane->step->op == OP_CHASE) {
+        return queue_chase(lane, i);
+    }
+    return lane->lane_plan->is_split ? queue_split(lane, copies, i) : queue_copies(lane, copies);
+}
+
+static bool has_reports(const struct bw_lane *lane)
+{
+    return lane->step->op == OP_CHASE || lane->lane_plan->is_split;
+}
+
+/* Before the gate: the warm-up used the first report, so all start anew. */
+static enum bw_status clear_reports(struct bw_lane *lane)
+{
+    const size_t bytes = (size_t)BW_ROUND_SAMPLES_MAX * BW_SLIP_BYTES;
+    enum bw_status st = BW_OK;
+
+    if (has_reports(lane)) {
+        TRY(CU(cu.MemsetD8Async(lane->work.device, 0, bytes, lane->stream)));
+    }
+out:
+    return st;
+}
+
+static enum bw_status enqueue(struct bw_lane *lane, const struct bw_round *round)
+{
+    enum bw_status st = BW_OK;
+
+    TRY(bw_gpu_use(lane->gpu));
+    TRY(clear_reports(lane));
+    if (lane->lane_plan->is_load) {
+        TRY(bw_gpu_lane_begin(lane, round));
+        TRY(queue_sample(lane, bw_lane_load_copies(round), 0));
+        return bw_gpu_lane_mark(lane, 0);
+    }
+    TRY(queue_sample(lane, round->warm, 0));
+    TRY(clear_reports(lane));
+    TRY(bw_gpu_lane_begin(lane, round));
+    for (unsigned i = 0; i < round->samples; i++) {
+        TRY(queue_sample(lane, round->copies, i));
+        TRY(bw_gpu_lane_mark(lane, i));
+    }
+    if (has_reports(lane)) {
+        TRY(bw_slip_fetch(&lane->work, (size_t)round->samples * BW_SLIP_BYTES, lane->stream));
+    }
+out:
+    return st;
+}
+
+static double chase_ns(const struct bw_lane *lane, unsigned i)
+{
+    const struct bw_chase_report *report = report_of(lane, i).host;
+
+    return (double)(report->end_ns - report->begin_ns);
+}
+
+/* The named direction's own time; the kernel ends only when the other one has stopped, too. */
+static double split_ns(struct bw_lane *lane, unsigned i)
+{
+    const struct bw_split_state *state = report_of(lane, i).host;
+    const uint64_t begin_ns = ~state->not_begin_ns;
+
+    lane->reverse_bytes += (double)state->reverse_bytes;
+    lane->reverse_ns += (double)(state->reverse_end_ns - begin_ns);
+    return (double)(state->forward_end_ns - begin_ns);
+}
+
+static enum bw_status elapsed(struct bw_lane *lane, const struct bw_round *round, double *marks_ns)
+{
+    enum bw_status st = BW_OK;
+    double sum = 0;
+
+    if (!has_reports(lane)) {
+        return bw_gpu_lane_elapsed(lane, round, marks_ns);
+    }
+    TRY(bw_stream_wait(lane->stream, 1000ULL * 1000 * 1000, "fetching a kernel's report"));
+    for (unsigned i = 0; i < round->samples; i++) {
+        sum += lane->step->op == OP_CHASE ? chase_ns(lane, i) : split_ns(lane, i);
+        marks_ns[i] = sum;
+    }
+out:
+    return st;
+}
+
+/* A chase that has gone round once is back where it began. */
+static enum bw_status chase_verdict(const struct bw_lane *lane, const struct bw_round *round)
+{
+    const uint64_t nodes = lane->bytes / BW_CHASE_STRIDE;
+
+    for (unsigned i = 0; i < round->samples; i++) {
+        const struct bw_chase_report *report = report_of(lane, i).host;
+
+        if (report->loads != nodes || report->last != lane->paths[0].src) {
+            bw_error("%s: GPU %d followed %llu links of %llu and ended at 0x%llx, not at 0x%llx",
+                     lane->plan->tc->name, lane->gpu->ordinal, (unsigned long long)report->loads,
+                     (unsigned long long)nodes, (unsigned long long)report->last,
+                     (unsigned long long)lane->paths[0].src);
+            return BW_ERR_VERIFY;
+        }
+    }
+    return BW_OK;
+}
+
+static enum bw_status verdict(struct bw_lane *lane, const struct bw_round *round)
+{
+    return lane->step->op == OP_CHASE ? chase_verdict(lane, round)
+                                      : bw_gpu_lane_verdict(lane, round);
+}
+
+const struct bw_engine_ops bw_engine_sm = {
+    .copies_per_entry = 1024,
+    .prepare = bw_gpu_lane_prepare,
+    .fill = bw_gpu_lane_fill,
+    .enqueue = enqueue,
+    .wait = bw_gpu_lane_wait,
+    .is_done = bw_gpu_lane_is_done,
+    .outlasted = bw_gpu_lane_outlasted,
+    .elapsed = elapsed,
+    .verify = bw_gpu_lane_verify,
+    .verdict = verdict,
+    .finish = bw_gpu_lane_finish,
+};

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gpu_lane.h"
+
+#include "gate.h"
+#include "params.h"
+#include "pool.h"
+#include "session.h"
+
+#include "bwtool/clock.h"
+#include "bwtool/log.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is copied back gets another pattern than what is copied forward. */
+static uint32_t seed_of(const struct bw_lane *lane, const struct bw_round *round, unsigned path)
+{
+    return round->seed + 2 * lane->number + path;
+}
+
+/* Host memory is near to the GPU that its end names. */
+static enum bw_status take(struct bw_lane *lane, struct bw_end end, CUdeviceptr *ptr)
+{
+    const struct bw_gpu *owner = &lane->session->gpus.gpus[end.id];
+    enum bw_status st = BW_OK;
+
+    TRY(bw_gpu_use(owner));
+    TRY(bw_pool_take(lane->session->pool, end.mem == MEM_HOST, end.id, lane->bytes, ptr));
+out:
+    return st;
+}
+
+/* Runs on the GPU that owns the memory, so that what is written and compared is what is there. */
+static enum bw_status run_at_owner(const struct bw_lane *lane, struct bw_end end,
+                                   enum bw_kernel kernel, void **args)
+{
+    const struct bw_gpu *owner = &lane->session->gpus.gpus[end.id];
+    unsigned grid = 0;
+    unsigned block = 0;
+    enum bw_status st = BW_OK;
+
+    bw_kernel_geometry(owner, kernel, lane->bytes, &grid, &block);
+    TRY(bw_gpu_use(owner));
+    TRY(bw_kernel_launch(owner, kernel, grid, block, bw_session_stream(lane->session, end.id),
+                         args));
+out:
+    return st;
+}
+
+/* The chase's list: written once, by one kernel of the memory's owner. */
+static enum bw_status build_list(struct bw_lane *lane)
+{
+    uint32_t stride = BW_CHASE_STRIDE;
+    uint32_t nodes = (uint32_t)(lane->bytes / stride);
+    void *args[] = {&lane->paths[0].src, &nodes, &stride};
+
+    return run_at_owner(lane, lane->paths[0].src_end, KERNEL_chase_build, args);
+}
+
+static enum bw_status take_buffers(struct bw_lane *lane)
+{
+    struct bw_path *path = &lane->paths[0];
+    enum bw_status st = BW_OK;
+
+    *path = (struct bw_path){.src_end = lane->step->src, .dst_end = lane->step->dst};
+    if (lane->step->op == OP_CHASE) {
+        const bool by_src = lane->lane_plan->issuer == path->src_end.id;
+
+        /* The list is at the end that does not issue; beside host memory, there. */
+        path->src_end = path->src_end.mem == MEM_HOST || !by_src ? path->src_end : path->dst_end;
+        TRY(take(lane, path->src_end, &path->src));
+        return build_list(lane);
+    }
+    TRY(take(lane, path->src_end, &path->src));
+    TRY(take(lane, path->dst_end, &path->dst));
+    path->check = bw_session_slip(lane->session, path->dst_end.id, lane->number, 0);
+    lane->path_count = 1;
+    if (lane->lane_plan->is_split) {
+        path = &lane->paths[1];
+        *path = (struct bw_path){.src_end = lane->step->dst, .dst_end = lane->step->src};
+        TRY(take(lane, path->src_end, &path->src));
+        TRY(take(lane, path->dst_end, &path->dst));
+        path->check = bw_session_slip(lane->session, path->dst_end.id, lane->number, 1);
+        lane->path_count = 2;
+    }
+out:
+    return st;
+}
+
+static enum bw_status make_events(struct bw_lane *lane)
+{
+    enum bw_status st = BW_OK;
+
+    lane->events = calloc(BW_ROUND_SAMPLES_MAX + 1, sizeof(CUevent));
+    if (lane->events == NULL) {
+        return bw_errno("no memory for events");
+    }
+    for (; lane->event_count < BW_ROUND_SAMPLES_MAX + 1; lane->event_count++) {
+        TRY(CU(cu.EventCreate(&lane->events[lane->event_count], CU_EVENT_DEFAULT)));
+    }
+out:
+    return st;
+}
+
+enum bw_status bw_gpu_lane_prepare(struct bw_lane *lane)
+{
+    enum bw_status st = BW_OK;
+
+    lane->gpu = &lane->session->gpus.gpus[lane->lane_plan->issuer];
+    lane->bytes = lane->step->op == OP_CHASE ? BW_CHASE_BYTES : lane->sampling->buffer_bytes;
+    TRY(take_buffers(lane));
+    lane->work = bw_session_slip(lane->session, lane->gpu->ordinal, lane->number, 2);
+    TRY(bw_gpu_use(lane->gpu));
+    TRY(CU(cu.StreamCreate(&lane->stream, CU_STREAM_NON_BLOCKING)));
+    TRY(make_events(lane));
+out:
+    return st;
+}
+
+enum bw_status bw_gpu_lane_fill(struct bw_lane *lane, const struct bw_round *round)
+{
+    enum bw_status st = BW_OK;
+
+    for (unsigned i = 0; i < lane->path_count; i++) {
+        uint32_t seed = seed_of(lane, round, i);
+        void *args[] = {&lane->paths[i].src, &lane->bytes, &seed};
+
+        TRY(run_at_owner(lane, lane->paths[i].src_end, KERNEL_fill, args));
+    }
+out:
+    return st;
+}
+
+enum bw_status bw_gpu_lane_poison(struct bw_lane *lane, const struct bw_round *round)
+{
+    unsigned grid = 0;
+    unsigned block = 0;
+    enum bw_status st = BW_OK;
+
+    bw_kernel_geometry(lane->gpu, KERNEL_poison, lane->bytes, &grid, &block);
+    for (unsigned i = 0; i < lane->path_count; i++) {
+        uint32_t seed = seed_of(lane, round, i);
+        void *args[] = {&lane->paths[i].dst, &lane->bytes, &seed};
+
+        TRY(bw_kernel_launch(lane->gpu, KERNEL_poison, grid, block, lane->stream, args));
+    }
+out:
+    return st;
+}
+
+enum bw_status bw_gpu_lane_begin(struct bw_lane *lane, const struct bw_round *round)
+{
+    enum bw_status st = BW_OK;
+
+    /* After the warm-up: what it has copied must not pass for what is measured. */
+    TRY(bw_gpu_lane_poison(lane, round));
+    TRY(bw_gate_hold(lane->session->gate, lane->gpu, lane->stream));
+    TRY(CU(cu.EventRecord(lane->events[0], lane->stream)));
+out:
+    return st;
+}
+
+enum bw_status bw_gpu_lane_mark(struct bw_lane *lane, unsigned i)
+{
+    return CU(cu.EventRecord(lane->events[i + 1], lane->stream));
+}
+
+unsigned long long bw_lane_load_copies(const struct bw_round *round)
+{
+    const double copies = (double)round->copies * round->samples * round->load_factor;
+
+    return (unsigned long long)ceil(copies) + 1;
+}
+
+/* Half a minute, and as long as the bytes need at a tenth of the slowest link there is. */
+static uint64_t patience_ns(const struct bw_lane *lane, const struct bw_round *round)
+{
+    const double bytes = (double)lane->bytes * (double)round->copies;
+
+    return 30ULL * 1000 * 1000 * 1000 + (uint64_t)fmin(bytes / 0.1, 1e18);
+}
+
+enum bw_status bw_gpu_lane_wait(struct bw_lane *lane, const struct bw_round *round)
+{
+    const uint64_t patience = patience_ns(lane, round);
+    uint64_t deadline_ns = bw_clock_ns() + patience;
+    unsigned done = 0;
+    enum bw_status st = BW_OK;
+
+    TRY(bw_gpu_use(lane->gpu));
+    for (unsigned looks = 0; done <= round->samples; looks++) {
+        const CUresult res = lane->lane_plan->is_load ? cu.StreamQuery(lane->stream)
+                                                      : cu.EventQuery(lane->events[done]);
+
+        if (res == CUDA_SUCCESS) {
+            done = lane->lane_plan->is_load ? round->samples + 1 : done + 1;
+            deadline_ns = bw_clock_ns() + patience;
+            looks = 0;
+            continue;
+        }
+        if (res != CUDA_ERROR_NOT_READY) {
+            return CU(res);
+        }
+        if (bw_clock_ns() > deadline_ns) {
+            bw_error("GPU %d: %s: the work of a sample did not end within %.0f s",
+                     lane->gpu->ordinal, lane->plan->tc->name, (double)patience * 1e-9);
+            bw_cu_give_up();
+            return BW_ERR_TIMEOUT;
+        }
+        if (looks > 16) {
+            bw_clock_sleep_us(looks < 64 ? 10 : 50);
+        }
+    }
+out:
+    return st;
+}
+
+bool bw_gpu_lane_is_done(struct bw_lane *lane)
+{
+    return cu.StreamQuery(lane->stream) != CUDA_ERROR_NOT_READY;
+}
+
+/* Events of two GPUs cannot be compared: then it is not known. */
+bool bw_gpu_lane_outlasted(struct bw_lane *load, const struct bw_lane *measured,
+                           const struct bw_round *round)
+{
+    float ms = -1;
+
+    return load->gpu == measured->gpu &&
+           cu.EventElapsedTime(&ms, measured->events[round->samples], load->events[1]) ==
+               CUDA_SUCCESS &&
+           ms >= 0;
+}
+
+enum bw_status bw_gpu_lane_elapsed(struct bw_lane *lane, const struct bw_round *round,
+                                   double *marks_ns)
+{
+    enum bw_status st = BW_OK;
+
+    for (unsigned i = 0; i < round->samples; i++) {
+        float ms = 0;
+
+        TRY(CU(cu.EventElapsedTime(&ms, lane->events[0], lane->events[i + 1])));
+        marks_ns[i] = (double)ms * 1e6;
+    }
+out:
+    return st;
+}
+
+/* A hidden test hook: what is compared must be seen to be wrong. */
+static enum bw_status spoil(struct bw_lane *lane, const struct bw_path *path)
+{
+    uint64_t word = lane->sampling->corrupt_word;
+    CUdeviceptr dst = path->dst;
+    void *args[] = {&dst, &word};
+    const struct bw_gpu *owner = &lane->session->gpus.gpus[path->dst_end.id];
+    enum bw_status st = BW_OK;
+
+    if (word == UINT64_MAX) {
+        return BW_OK;
+    }
+    word %= lane->bytes / 4;
+    TRY(bw_gpu_use(owner));
+    TRY(bw_kernel_launch(owner, KERNEL_corrupt, 1, 1,
+                         bw_session_stream(lane->session, path->dst_end.id), args));
+out:
+    return st;
+}
+
+enum bw_status bw_gpu_lane_verify(struct bw_lane *lane, const struct bw_round *round)
+{
+    enum bw_status st = BW_OK;
+
+    for (unsigned i = 0; i < lane->path_count; i++) {
+        struct bw_path *path = &lane->paths[i];
+        uint32_t seed = seed_of(lane, round, i);
+        CUstream stream = bw_session_stream(lane->session, path->dst_end.id);
+        struct bw_check_result *result = path->check.host;
+        void *args[] = {&path->dst, &lane->bytes, &seed, &path->check.device};
+
+        *result = (struct bw_check_result){.first = UINT64_MAX};
+        TRY(spoil(lane, path));
+        TRY(bw_gpu_use(&lane->session->gpus.gpus[path->dst_end.id]));
+        TRY(bw_slip_send(&path->check, sizeof(*result), stream));
+        TRY(run_at_owner(lane, path->dst_end, KERNEL_check, args));
+        TRY(bw_slip_fetch(&path->check, sizeof(*result), stream));
+    }
+out:
+    return st;
+}
+
+enum bw_status bw_gpu_lane_verdict(struct bw_lane *lane, const struct bw_round *round)
+{
+    (void)round;
+    for (unsigned i = 0; i < lane->path_count; i++) {
+        const struct bw_path *path = &lane->paths[i];
+        const struct bw_check_result *result = path->check.host;
+
+        if (result->count != 0) {
+            return bw_lane_mismatch(lane, path->src_end, path->dst_end, result->count,
+                                    result->first, result->expected, result->got);
+        }
+    }
+    return BW_OK;
+}
+
+void bw_gpu_lane_finish(struct bw_lane *lane)
+{
+    if (lane->gpu != NULL && !bw_cu_context_lost() && bw_gpu_use(lane->gpu) == BW_OK) {
+        for (unsigned i = 0; i < lane->event_count; i++) {
+            CU_WARN(cu.EventDestroy(lane->events[i]));
+        }
+        if (lane->stream != NULL) {
+            CU_WARN(cu.StreamDestroy(lane->stream));
+        }
+    }
+    free(lane->events);
+    *lane = (struct bw_lane){.ops = lane->ops};
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BW_GPU_LANE_H
+#define BW_GPU_LANE_H
+
+#include "lane.h"
+
+/*
+ * What the engines of a GPU share: buffers, pattern, gate, events. They differ
+ * in how copies are put into the stream.
+ */
+
+enum bw_status bw_gpu_lane_prepare(struct bw_lane *lane);
+enum bw_status bw_gpu_lane_fill(struct bw_lane *lane, const struct bw_round *round);
+/* Hold the stream behind warm-up and poison; the start event follows. */
+enum bw_status bw_gpu_lane_begin(struct bw_lane *lane, const struct bw_round *round);
+enum bw_status bw_gpu_lane_poison(struct bw_lane *lane, const struct bw_round *round);
+/* The end event of sample `i`. */
+enum bw_status bw_gpu_lane_mark(struct bw_lane *lane, unsigned i);
+enum bw_status bw_gpu_lane_wait(struct bw_lane *lane, const struct bw_round *round);
+bool bw_gpu_lane_is_done(struct bw_lane *lane);
+bool bw_gpu_lane_outlasted(struct bw_lane *load, const struct bw_lane *measured,
+                           const struct bw_round *round);
+enum bw_status bw_gpu_lane_elapsed(struct bw_lane *lane, const struct bw_round *round,
+                                   double *marks_ns);
+enum bw_status bw_gpu_lane_verify(struct bw_lane *lane, const struct bw_round *round);
+enum bw_status bw_gpu_lane_verdict(struct bw_lane *lane, const struct bw_round *round);
+void bw_gpu_lane_finish(struct bw_lane *lane);
+
+/* Copies that load does for what the round measures, warm-up included; `copies` and more. */
+unsigned long long bw_lane_load_copies(const struct bw_round *round);
+
+#endif

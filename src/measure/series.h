@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BW_SERIES_H
+#define BW_SERIES_H
+
+#include "bwtool/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Times of samples, in ns, as they come in; the last may still lack parts. */
+struct bw_series {
+    double *ns;
+    size_t count, room;
+    double part_ns;
+};
+
+/*
+ * Add a round: marks_ns[i] is the time from its start to the end of its i-th
+ * sample. `is_whole`: the samples end with this round; else its one sample
+ * goes on in the next.
+ */
+enum bw_status bw_series_add(struct bw_series *series, const double *marks_ns, unsigned samples,
+                             bool is_whole);
+/* Forget the parts of an unfinished sample. */
+void bw_series_drop_part(struct bw_series *series);
+void bw_series_free(struct bw_series *series);
+
+#endif

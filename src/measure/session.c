@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session.h"
+
+#include "gate.h"
+#include "pool.h"
+
+#include "bwtool/clock.h"
+#include "bwtool/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bound on work that is not timed: filling and comparing buffers. */
+static const uint64_t settle_patience_ns = 120ULL * 1000 * 1000 * 1000;
+
+struct bw_bench {
+    CUstream stream;
+    CUdeviceptr slips;
+};
+
+unsigned bw_session_lanes_max(const struct bw_session *session)
+{
+    /* All GPUs both ways, and one to spare. */
+    return 2 * (unsigned)session->gpus.count + 2;
+}
+
+static size_t slips_bytes(const struct bw_session *session)
+{
+    return (size_t)bw_session_lanes_max(session) * BW_SLIP_KINDS * BW_ROUND_SAMPLES_MAX *
+           BW_SLIP_BYTES;
+}
+
+CUstream bw_session_stream(const struct bw_session *session, int gpu)
+{
+    return session->benches[gpu].stream;
+}
+
+struct bw_slip bw_session_slip(const struct bw_session *session, int gpu, unsigned number,
+                               unsigned kind)
+{
+    const size_t offset =
+        ((size_t)number * BW_SLIP_KINDS + kind) * BW_ROUND_SAMPLES_MAX * BW_SLIP_BYTES;
+
+    return (struct bw_slip){session->benches[gpu].slips + offset, (char *)session->slips + offset};
+}
+
+enum bw_status bw_slip_send(const struct bw_slip *slip, size_t bytes, CUstream stream)
+{
+    return CU(cu.MemcpyAsync(slip->device, (CUdeviceptr)(uintptr_t)slip->host, bytes, stream));
+}
+
+enum bw_status bw_slip_fetch(const struct bw_slip *slip, size_t bytes, CUstream stream)
+{
+    return CU(cu.MemcpyAsync((CUdeviceptr)(uintptr_t)slip->host, slip->device, bytes, stream));
+}
+
+enum bw_status bw_stream_wait(CUstream stream, uint64_t patience_ns, const char *what)
+{
+    const uint64_t deadline_ns = bw_clock_ns() + patience_ns;
+
+    for (unsigned looks = 0;; looks++) {
+        const CUresult res = cu.StreamQuery(stream);
+
+        if (res != CUDA_ERROR_NOT_READY) {
+            return CU(res);
+        }
+        if (bw_clock_ns() > deadline_ns) {
+            bw_error("%s did not end within %.0f s", what, (double)patience_ns * 1e-9);
+            bw_cu_give_up();
+            return BW_ERR_TIMEOUT;
+        }
+        if (looks > 16) {
+            bw_clock_sleep_us(looks < 64 ? 10 : 50);
+        }
+    }
+}
+
+enum bw_status bw_session_settle(const struct bw_session *session)
+{
+    enum bw_status st = BW_OK;
+
+    for (int i = 0; i < session->gpus.count; i++) {
+        TRY(bw_gpu_use(&session->gpus.gpus[i]));
+        TRY(bw_stream_wait(session->benches[i].stream, settle_patience_ns,
+                           "filling or comparing buffers"));
+    }
+out:
+    return st;
+}
+
+static void find_nodes(struct bw_session *session)
+{
+    for (int i = 0; i < session->gpus.count; i++) {
+        const struct bw_gpu *gpu = &session->gpus.gpus[i];
+
+        session->gpu_node[i] = bw_topology_node_of_pci(session->topology, gpu->pci_full);
+        if (session->gpu_node[i] < 0) {
+            bw_note("the machine does not say which NUMA node GPU %d (%s) is near to: "
+                    "its host memory and threads are not bound",
+                    i, gpu->pci);
+        }
+    }
+}
+
+enum bw_status bw_session_bind(const struct bw_session *session, int gpu)
+{
+    return bw_topology_bind(session->topology, gpu < 0 ? -1 : session->gpu_node[gpu]);
+}
+
+static enum bw_status open_bench(struct bw_session *session, int i)
+{
+    struct bw_bench *bench = &session->benches[i];
+    enum bw_status st = BW_OK;
+
+    TRY(bw_gpu_use(&session->gpus.gpus[i]));
+    TRY(CU(cu.StreamCreate(&bench->stream, CU_STREAM_NON_BLOCKING)));
+    TRY(CU(cu.MemAlloc(&bench->slips, slips_bytes(session))));
+out:
+    return st;
+}
+
+static void close_bench(struct bw_session *session, int i)
+{
+    struct bw_bench *bench = &session->benches[i];
+
+    if (bw_cu_context_lost() || bw_gpu_use(&session->gpus.gpus[i]) != BW_OK) {
+        return;
+    }
+    if (bench->slips != 0) {
+        CU_WARN(cu.MemFree(bench->slips));
+    }
+    if (bench->stream != NULL) {
+        CU_WARN(cu.StreamDestroy(bench->stream));
+    }
+}
+
+static enum bw_status open_gpus(struct bw_session *session)
+{
+    const size_t count = (size_t)session->gpus.count;
+    enum bw_status st = BW_OK;
+
+    session->gpu_node = calloc(count, sizeof(*session->gpu_node));
+    session->benches = calloc(count, sizeof(*session->benches));
+    if (session->gpu_node == NULL || session->benches == NULL) {
+        return bw_errno("no memory for %zu GPUs", count);
+    }
+    find_nodes(session);
+    TRY(bw_gpus_open_contexts(&session->gpus));
+    for (int i = 0; i < session->gpus.count; i++) {
+        TRY(open_bench(session, i));
+    }
+    TRY(CU(cu.MemHostAlloc(&session->slips, slips_bytes(session),
+                           CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)));
+    TRY(bw_gate_build(&session->gate, bw_session_lanes_max(session)));
+    TRY(bw_pool_build(&session->pool, session));
+    session->has_gpus = true;
+out:
+    return st;
+}
+
+enum bw_status bw_session_open_all(struct bw_session *session, struct bw_world *world,
+                                   struct bw_topology *topology, struct bw_gpus *gpus)
+{
+    enum bw_status st = BW_OK;
+
+    *session = (struct bw_session){.world = world, .topology = topology};
+    if (gpus != NULL && gpus->count > 0) {
+        session->gpus = *gpus;
+        *gpus = (struct bw_gpus){0};
+        st = open_gpus(session);
+    }
+    return bw_world_agree_all(world, st, "opening the GPUs");
+}
+
+void bw_session_close_all(struct bw_session *session)
+{
+    if (session->gate != NULL) {
+        bw_gate_release(session->gate); /* first: with a stream held, freeing waits for ever */
+    }
+    bw_pool_free(session->pool);
+    for (int i = 0; session->benches != NULL && i < session->gpus.count; i++) {
+        close_bench(session, i);
+    }
+    bw_gate_free(session->gate);
+    if (session->slips != NULL && !bw_cu_context_lost()) {
+        CU_WARN(cu.MemFreeHost(session->slips));
+    }
+    free(session->benches);
+    free(session->gpu_node);
+    bw_gpus_close(&session->gpus);
+    *session = (struct bw_session){0};
+}

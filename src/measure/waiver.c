@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a testcase needs, held against what the machine has. */
+#include "bwtool/measure.h"
+
+#include "bwtool/nvml.h"
+#include "bwtool/text.h"
+
+#include "params.h"
+
+#include <stddef.h>
+
+static bool has_peers(const struct bw_gpus *gpus)
+{
+    for (int r = 0; r < gpus->count; r++) {
+        for (int c = 0; c < gpus->count; c++) {
+            if (r != c && gpus->peer[r * gpus->count + c]) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static char *why_no_peers(const struct bw_gpus *gpus)
+{
+    const char *reason = NULL;
+
+    if (gpus->count < 2) {
+        return bw_text_format("needs two GPUs that reach each other, and there is %s",
+                              gpus->count == 1 ? "one GPU" : "none");
+    }
+    reason = bw_nvml_p2p_reason(gpus->gpus[0].uuid, gpus->gpus[1].uuid);
+    return bw_text_format("no two of the %d GPUs have peer access to each other%s%s%s "
+                          "(nvidia-smi topo -p2p r shows why)",
+                          gpus->count, reason == NULL ? "" : " (GPU 0 and 1: ",
+                          reason == NULL ? "" : reason, reason == NULL ? "" : ")");
+}
+
+char *bw_session_waiver(const struct bw_session *session, const struct bw_testcase *tc)
+{
+    const unsigned needs = bw_testcase_needs(tc);
+    const struct bw_gpus *gpus = &session->gpus;
+
+    if ((needs & NEED_RANKS) != 0 && session->world->ranks < 2) {
+        return bw_text_format("needs one MPI rank a GPU, at least two (mpirun -n N bwtool, in a "
+                              "build with -DBWTOOL_MPI=ON)");
+    }
+    if ((needs & NEED_RANKS) != 0) {
+        return bw_text_format("memory shared between ranks is not built yet");
+    }
+    if ((needs & NEED_PEER) != 0 && !has_peers(gpus)) {
+        return why_no_peers(gpus);
+    }
+    return NULL;
+}
+
+enum bw_status bw_session_plan(const struct bw_session *session, struct bw_plan *plan,
+                               const struct bw_testcase *tc)
+{
+    if (bw_testcase_is_host(tc)) {
+        return bw_plan_build(plan, tc, bw_topology_node_count(session->topology), NULL);
+    }
+    return bw_plan_build(plan, tc, session->gpus.count, session->gpus.peer);
+}
+
+uint64_t bw_testcase_buffer_bytes(const struct bw_testcase *tc, const struct bw_sampling *sampling)
+{
+    const bool is_list = tc != NULL && bw_testcase_is_latency(tc) && !bw_testcase_is_host(tc);
+
+    return is_list ? BW_CHASE_BYTES : sampling->buffer_bytes;
+}
