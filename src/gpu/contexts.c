@@ -166,10 +166,13 @@ out:
 
 void bw_gpus_close(struct bw_gpus *gpus)
 {
-    if (gpus->library != NULL) {
+    /* With a lost context these fail, or wait for ever for a stream that hung. */
+    const int count = gpus->gpus != NULL && !bw_cu_context_lost() ? gpus->count : 0;
+
+    if (count > 0 && gpus->library != NULL) {
         CU_WARN(cu.LibraryUnload(gpus->library));
     }
-    for (int i = 0; gpus->gpus != NULL && i < gpus->count; i++) {
+    for (int i = 0; i < count; i++) {
         if (gpus->gpus[i].ctx != NULL) {
             current = i;
             CU_WARN(cu.CtxSetCurrent(NULL));

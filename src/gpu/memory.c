@@ -128,7 +128,8 @@ static void close_host(struct bw_buffer *buffer)
 
 void bw_buffer_close(struct bw_buffer *buffer, const struct bw_gpus *gpus)
 {
-    if (buffer->ptr != 0 && gpus->gpus != NULL) {
+    /* Of a lost context nothing can be freed; a stream that hung may still use it. */
+    if (buffer->ptr != 0 && gpus->gpus != NULL && !bw_cu_context_lost()) {
         CU_WARN(cu.CtxSetCurrent(gpus->gpus[buffer->gpu].ctx));
         if (buffer->is_host) {
             close_host(buffer);

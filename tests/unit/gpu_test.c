@@ -154,6 +154,22 @@ static void every_call_may_fail(void **state)
     free(folder);
 }
 
+/* A stream that hangs would hold up whatever frees: nothing is freed then. */
+static void given_up_nothing_is_freed(void **state)
+{
+    char *folder = simulator();
+
+    (void)state;
+    if (folder == NULL) {
+        skip();
+        return;
+    }
+    assert_int_equal(stub_run(folder, MACHINE, "given-up", output, sizeof(output)), BW_OK);
+    assert_says(output, "4 contexts");
+    assert_null(strstr(output, "left: 0 ranges"));
+    free(folder);
+}
+
 static int play(const char *mode)
 {
     struct bw_gpus gpus = {0};
@@ -175,6 +191,9 @@ static int play(const char *mode)
     TRY(bw_buffer_open_host(&buffers[1], &gpus.gpus[0], 12345, 2));
     TRY(bw_buffer_open_host(&buffers[2], &gpus.gpus[0], (size_t)5 << 20, 2));
     memset((void *)(uintptr_t)buffers[2].ptr, 1, buffers[2].bytes);
+    if (strcmp(mode, "given-up") == 0) {
+        bw_cu_give_up();
+    }
 out:
     for (size_t i = 0; i < 3; i++) {
         bw_buffer_close(&buffers[i], &gpus);
@@ -195,6 +214,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(four_gpus_open_and_close),
         cmocka_unit_test(out_of_memory_says_how_much),
         cmocka_unit_test(every_call_may_fail),
+        cmocka_unit_test(given_up_nothing_is_freed),
     };
 
     return argc == 2 ? play(argv[1]) : cmocka_run_group_tests(tests, NULL, NULL);
