@@ -47,7 +47,7 @@ differences() {
 section "$readme" Options | grep -oE '^\| `(-[A-Za-z], )?--[A-Za-z-]+' | tr -d '|`,' |
     awk '{ $1 = $1; print }' | sort >"$work/options.readme"
 sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$page" | sed 's/\\-/-/g' |
-    grep -E '^\.BR? -' | sed -E 's/^\.BR? //; s/"//g; s/\[=.*//; s/ , / /; s/,//' |
+    grep -E '^\.BR? -' | sed -E 's/^\.BR? //; s/"//g; s/\[=.*//; s/,//; s/  +/ /g' |
     grep -oE '^(-[A-Za-z] )?--[A-Za-z-]+' | sort >"$work/options.page"
 {
     cat "$work/err"
