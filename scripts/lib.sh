@@ -85,10 +85,10 @@ need_packages() {
 
 # Our own configure errors as one line each, from the log $1; fails if it has none.
 configure_error() {
-    awk '/^CMake Error at /{ inside = 1; next }
+    awk '/^CMake Error at / && text == "" { inside = 1; next }
          inside && /^  [^ ]/ { text = text substr($0, 2); next }
-         inside && /^(Call Stack|-- |$)/ && text != "" { inside = 0 }
-         END { if (text == "") exit 1; print substr(text, 2) }' "$1"
+         /^[^ ]/ { inside = 0 }
+         END { if (text == "") exit 1; gsub(/  +/, " ", text); print substr(text, 2) }' "$1"
 }
 
 # The compiler of kernels that build folder $1 was configured with.
