@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const enum bw_kernel copy_kernels[] = {KERNEL_copy_sweep, KERNEL_copy_stride,
+                                              KERNEL_copy_stride8};
+
+/* The kernel's own shape, and odd ones. Blocks of the two-way copy are multiples of 64. */
+static const struct {
+    unsigned grid, block;
+} shapes[] = {{0, 0}, {1, 64}, {3, 128}, {7, 320}};
+
+enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
+
+static enum bw_status one_copy(struct bench *bench, const struct place *place, uint64_t bytes,
+                               enum bw_kernel kernel, unsigned shape)
+{
+    const uint32_t seed = (uint32_t)bytes * 7 + shape + 100 * (uint32_t)kernel;
+    CUdeviceptr dst = place->b.ptr, src = place->a.ptr;
+    uint64_t passes = 1 + shape;
+    void *args[] = {&dst, &src, &bytes, &passes};
+    enum bw_status st = BW_OK;
+    char what[80];
+
+    snprintf(what, sizeof(what), "%s to %s, grid %u", bw_kernel_name(kernel), place->name,
+             shapes[shape].grid);
+    TRY(plant_canary(bench, src, bytes));
+    TRY(plant_canary(bench, dst, bytes));
+    TRY(fill(bench, src, bytes, seed));
+    TRY(poison(bench, dst, bytes, seed));
+    TRY(launch(bench, kernel, bytes, shapes[shape].grid, shapes[shape].block, args));
+    TRY(expect_pattern(bench, dst, bytes, seed, 0, what));
+    TRY(expect_pattern(bench, src, bytes, seed, 0, what));
+out:
+    return st;
+}
+
+static enum bw_status expect_state(struct bench *bench, uint64_t bytes, unsigned warps,
+                                   const char *what)
+{
+    struct bw_split_state s;
+    enum bw_status st = BW_OK;
+
+    TRY(to_host(bench, &s, bench->report.ptr, sizeof(s)));
+    check(bench, s.forward_done == warps, "%s: %u of %u forward warps", what, s.forward_done,
+          warps);
+    check(bench, s.reverse_bytes >= bytes, "%s: %llu bytes back of %llu", what,
+          (unsigned long long)s.reverse_bytes, (unsigned long long)bytes);
+    check(bench,
+          ~s.not_begin_ns <= s.forward_end_ns && ~s.not_begin_ns <= s.reverse_end_ns &&
+              s.not_begin_ns != 0,
+          "%s: from %llu to %llu and %llu", what, (unsigned long long)~s.not_begin_ns,
+          (unsigned long long)s.forward_end_ns, (unsigned long long)s.reverse_end_ns);
+out:
+    return st;
+}
+
+static enum bw_status one_split(struct bench *bench, const struct place *place, uint64_t bytes,
+                                unsigned shape)
+{
+    const uint32_t seed = (uint32_t)bytes * 11 + shape;
+    struct bw_split_state zero = {0};
+    CUdeviceptr p[4] = {place->b.ptr, place->a.ptr, place->d.ptr, place->c.ptr};
+    uint64_t passes = 1 + shape;
+    void *args[] = {&p[0], &p[1], &p[2], &p[3], &bytes, &passes, &bench->report.ptr};
+    unsigned grid = shapes[shape].grid, block = shapes[shape].block;
+    enum bw_status st = BW_OK;
+    char what[80];
+
+    if (grid == 0) {
+        bw_kernel_geometry(bench->gpu, KERNEL_copy_split, bytes, &grid, &block);
+    }
+    snprintf(what, sizeof(what), "bw_copy_split with %s, grid %u", place->name, grid);
+    for (int i = 0; i < 4; i++) {
+        TRY(plant_canary(bench, p[i], bytes));
+    }
+    TRY(fill(bench, p[1], bytes, seed));
+    TRY(poison(bench, p[0], bytes, seed));
+    TRY(fill(bench, p[3], bytes, seed + 1));
+    TRY(poison(bench, p[2], bytes, seed + 1));
+    TRY(to_device(bench, bench->report.ptr, &zero, sizeof(zero)));
+    TRY(launch(bench, KERNEL_copy_split, bytes, grid, block, args));
+    TRY(expect_pattern(bench, p[0], bytes, seed, 0, what));
+    TRY(expect_pattern(bench, p[2], bytes, seed + 1, 0, what));
+    TRY(expect_state(bench, bytes, grid * block / 64, what));
+out:
+    return st;
+}
+
+enum bw_status check_copies(struct bench *bench, const struct place *place, uint64_t bytes)
+{
+    enum bw_status st = BW_OK;
+
+    for (unsigned shape = 0; shape < SHAPES; shape++) {
+        for (size_t k = 0; k < sizeof(copy_kernels) / sizeof(copy_kernels[0]); k++) {
+            TRY(one_copy(bench, place, bytes, copy_kernels[k], shape));
+        }
+        TRY(one_split(bench, place, bytes, shape));
+    }
+out:
+    return st;
+}
+
+/* ms of a launch, the better of three. */
+static enum bw_status time_copy(struct bench *bench, CUdeviceptr dst, CUdeviceptr src,
+                                enum bw_kernel kernel, uint64_t bytes, uint64_t passes, float *ms)
+{
+    void *args[] = {&dst, &src, &bytes, &passes};
+    CUevent begin = NULL, end = NULL;
+    enum bw_status st = BW_OK;
+    float best = 0;
+
+    TRY(CU(cu.EventCreate(&begin, CU_EVENT_DEFAULT)));
+    TRY(CU(cu.EventCreate(&end, CU_EVENT_DEFAULT)));
+    for (int i = 0; i < 3; i++) {
+        float now = 0;
+
+        TRY(CU(cu.EventRecord(begin, bench->stream)));
+        if (kernel == BW_KERNEL_COUNT) {
+            TRY(CU(cu.MemcpyAsync(dst, src, bytes, bench->stream)));
+        } else {
+            TRY(launch(bench, kernel, bytes, 0, 0, args));
+        }
+        TRY(CU(cu.EventRecord(end, bench->stream)));
+        TRY(CU(cu.StreamSynchronize(bench->stream)));
+        TRY(CU(cu.EventElapsedTime(&now, begin, end)));
+        best = i == 0 || now < best ? now : best;
+    }
+    *ms = best;
+out:
+    if (begin != NULL) {
+        CU_WARN(cu.EventDestroy(begin));
+    }
+    if (end != NULL) {
+        CU_WARN(cu.EventDestroy(end));
+    }
+    return st;
+}
+
+/*
+ * Every pass does its work: 64 take much longer than one, and a buffer that
+ * would fit into the L1 caches comes over the link no faster than the copy
+ * engine brings it.
+ */
+enum bw_status check_passes(struct bench *bench)
+{
+    const struct place *device = &bench->places[0], *host = &bench->places[1];
+    const uint64_t bytes = (uint64_t)1 << 20;
+    enum bw_status st = BW_OK;
+    float one = 0, many = 0, engine = 0, link = 0;
+
+    TRY(time_copy(bench, device->a.ptr, host->a.ptr, BW_KERNEL_COUNT, bench->bytes_max, 1,
+                  &engine));
+    for (size_t k = 0; k < sizeof(copy_kernels) / sizeof(copy_kernels[0]); k++) {
+        const enum bw_kernel kernel = copy_kernels[k];
+        double rate = 0, engine_rate = (double)bench->bytes_max / engine;
+
+        TRY(time_copy(bench, device->b.ptr, device->a.ptr, kernel, bytes, 16, &one));
+        TRY(time_copy(bench, device->b.ptr, device->a.ptr, kernel, bytes, 1024, &many));
+        check(bench, many > 8 * one, "%s: 16 passes take %f ms, 1024 %f ms", bw_kernel_name(kernel),
+              (double)one, (double)many);
+        TRY(time_copy(bench, device->b.ptr, host->a.ptr, kernel, bytes, 128, &link));
+        rate = 128 * (double)bytes / link;
+        printf("%s: 1 MiB from host memory at %.1f GB/s, the copy engine %.1f\n",
+               bw_kernel_name(kernel), rate / 1e6, engine_rate / 1e6);
+        check(bench, rate < 1.3 * engine_rate, "%s: faster than the link", bw_kernel_name(kernel));
+    }
+out:
+    return st;
+}
