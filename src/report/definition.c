@@ -20,10 +20,10 @@ static const char *memory_of(const struct bw_testcase *tc, bool is_row)
                       : "the memory of the column's NUMA node";
     }
     if ((is_row ? tc->row : tc->col) == MEM_HOST) {
-        return "host memory near the column's GPU";
+        return "host memory";
     }
     if (tc->shape == SHAPE_FAN && is_row) {
-        return "all other GPUs that reach it";
+        return "all other GPUs that reach the column's";
     }
     return is_row ? "the row's GPU" : "the column's GPU";
 }
@@ -37,8 +37,8 @@ static const char *issuer_of(const struct bw_testcase *tc)
     if (bw_testcase_is_host(tc)) {
         return "the row's node";
     }
-    if (is_local(tc) || tc->row == MEM_HOST) {
-        return "the column's GPU";
+    if (tc->row == MEM_HOST) {
+        return "that GPU";
     }
     if (tc->shape == SHAPE_FAN && is_row) {
         return "each of the others";

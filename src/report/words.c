@@ -5,7 +5,9 @@
 
 #include <string.h>
 
-#ifndef BWTOOL_GIT_VERSION
+#ifdef BWTOOL_HAS_GIT_VERSION
+#include "git_version.h"
+#else
 #define BWTOOL_GIT_VERSION "v" BWTOOL_VERSION
 #endif
 
@@ -65,16 +67,19 @@ const char *bw_words_unit(const struct bw_testcase *tc)
     return bw_testcase_is_latency(tc) ? "ns" : "GB/s";
 }
 
-/* The first cell that failed, with its place. */
+/* The first cell that failed, or is in doubt, with its place. */
 static char *cell_reason(const struct bw_testcase_result *result)
 {
     for (int m = 0; m < result->matrix_count; m++) {
         const struct bw_matrix *matrix = &result->matrices[m];
 
         for (int i = 0; i < matrix->rows * matrix->cols; i++) {
-            if (matrix->cells[i].reason != NULL) {
+            const struct bw_cell *cell = &matrix->cells[i];
+            const char *reason = cell->reason != NULL ? cell->reason : cell->doubt;
+
+            if (reason != NULL) {
                 return bw_text_format("row %d, column %d: %s", i / matrix->cols, i % matrix->cols,
-                                      matrix->cells[i].reason);
+                                      reason);
             }
         }
     }
@@ -117,6 +122,6 @@ void bw_words_put(FILE *out, const char *text)
     for (; *text != '\0'; text++) {
         const unsigned char c = (unsigned char)*text;
 
-        fputc(c < 0x20 || c == 0x7f ? ' ' : c, out);
+        fputc(c < 0x20 || c == 0x7f ? ' ' : c > 0x7f ? '?' : c, out);
     }
 }
