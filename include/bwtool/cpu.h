@@ -89,7 +89,7 @@ struct bw_cpu_check {
     uint64_t first_offset;  /* of the first wrong byte; 0 if is_sum                  */
     uint64_t expected, got; /* the aligned 64-bit word that it is in, bytes past the
                                buffer's end as 0; or the two sums                    */
-    bool is_sum; /* the buffer is right, but what was read from it is not  */
+    bool is_sum;            /* the buffer is right, but what was read from it is not  */
 };
 
 /*

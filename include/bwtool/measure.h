@@ -37,6 +37,7 @@ struct bw_cell {
     struct bw_stats stats;
     double *samples;  /* stats.n of them, in the order taken; the cell's own */
     uint64_t bytes;   /* counted in one sample; for a latency, loads         */
+    uint64_t buffer_bytes; /* of memory that it went over                    */
     double seconds;   /* measured, all samples                               */
     double reverse_gb_per_s; /* split-warp: the other direction's rate; NAN else */
     enum bw_status status;   /* why it is not present; BW_OK if not asked for    */
@@ -72,9 +73,6 @@ void bw_session_close_all(struct bw_session *session);
  * caller frees; NULL if it can.
  */
 char *bw_session_waiver(const struct bw_session *session, const struct bw_testcase *tc);
-
-/* Size of each of its buffers: the option's, but a GPU latency has a list of its own. */
-uint64_t bw_testcase_buffer_bytes(const struct bw_testcase *tc, const struct bw_sampling *sampling);
 
 /* Plan of a testcase for this machine. */
 enum bw_status bw_session_plan(const struct bw_session *session, struct bw_plan *plan,

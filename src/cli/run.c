@@ -22,7 +22,7 @@ struct runner {
     struct bw_run run;
     const struct bw_report_ops *ops; /* NULL in ranks that do not report */
     struct bw_report report;
-    enum bw_status gpu_status;       /* BW_OK, or why there is no GPU to use */
+    enum bw_status gpu_status; /* BW_OK, or why there is no GPU to use */
     bool needs_gpus;
     bool is_over; /* nothing more can be measured on the GPUs */
 };
@@ -105,6 +105,19 @@ static void set_reason(struct bw_testcase_result *result, const char *reason)
     result->reason = reason == NULL ? NULL : strdup(reason);
 }
 
+/* A latency has a list of its own size. */
+static void set_buffer_bytes(struct bw_testcase_result *result)
+{
+    for (int i = 0;
+         result->matrix_count != 0 && i < result->matrices[0].rows * result->matrices[0].cols;
+         i++) {
+        if (result->matrices[0].cells[i].is_present) {
+            result->buffer_bytes = result->matrices[0].cells[i].buffer_bytes;
+            return;
+        }
+    }
+}
+
 static enum bw_verdict verdict_of(const struct bw_testcase_result *result)
 {
     for (int m = 0; m < result->matrix_count; m++) {
@@ -159,6 +172,7 @@ static void run_one(struct runner *r, struct bw_testcase_result *result)
 
     result->status = measure(r, result);
     result->wall_seconds = (double)(bw_clock_ns() - start_ns) * 1e-9;
+    set_buffer_bytes(result);
     result->verdict = result->status == BW_OK ? verdict_of(result) : VERDICT_FAILED;
     set_reason(result, first_reason(result));
     if (result->reason == NULL && result->status != BW_OK) {
@@ -182,14 +196,13 @@ static const char *reason_not_to_run(const struct runner *r, const struct bw_tes
 static void run_choice(struct runner *r, const struct bw_choice *choice)
 {
     const struct bw_testcase *tc = choice->index < 0 ? NULL : &bw_testcases[choice->index];
-    struct bw_testcase_result *result =
-        bw_run_add(&r->run, tc != NULL ? tc->name : choice->word);
+    struct bw_testcase_result *result = bw_run_add(&r->run, tc != NULL ? tc->name : choice->word);
     char *waiver = NULL;
 
     if (result == NULL) {
         return;
     }
-    result->buffer_bytes = bw_testcase_buffer_bytes(tc, &r->run.sampling);
+    result->buffer_bytes = r->run.sampling.buffer_bytes;
     if (tc == NULL) {
         result->verdict = VERDICT_NOT_FOUND;
         result->by_index = choice->is_number;

@@ -2,18 +2,20 @@
 /* From the times of a launch's lanes to the values of its cells. */
 #include "crew.h"
 
-#include "params.h"
-
 #include "bwtool/log.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that a lane's sample counts. */
-static double bytes_of(const struct bw_crew *crew, size_t lane)
+/* Bytes, or loads, that a lane's sample counts. */
+static double counted(const struct bw_crew *crew, size_t lane)
 {
-    return (double)crew->lanes[lane].bytes * (double)crew->sampling->copies;
+    /* A latency goes over its list once, whatever the number of copies. */
+    const double copies =
+        bw_testcase_is_latency(crew->plan->tc) ? 1 : (double)crew->sampling->copies;
+
+    return (double)crew->lanes[lane].unit * copies;
 }
 
 static bool is_measured(const struct bw_crew *crew, size_t lane)
@@ -29,6 +31,7 @@ static void fill_cell(const struct bw_crew *crew, struct bw_cell *cell, double *
     cell->samples = samples;
     cell->value = crew->sampling->use_mean ? cell->stats.mean : cell->stats.median;
     cell->bytes = (uint64_t)bytes;
+    cell->buffer_bytes = crew->lanes[0].bytes;
     cell->seconds = seconds;
     cell->reverse_gb_per_s = NAN;
     cell->is_present = isfinite(cell->value);
@@ -82,9 +85,9 @@ static enum bw_status fill_sum(const struct bw_crew *crew, struct bw_cell *cell)
     }
     for (size_t k = 0; k < crew->launch->lane_count; k++) {
         if (is_measured(crew, k)) {
-            bytes += bytes_of(crew, k);
+            bytes += counted(crew, k);
             for (size_t i = 0; i < n; i++) {
-                samples[i] += bytes_of(crew, k) / crew->series[k].ns[i];
+                samples[i] += counted(crew, k) / crew->series[k].ns[i];
             }
         }
     }
@@ -100,16 +103,9 @@ static double all_bytes(const struct bw_crew *crew)
     double bytes = 0;
 
     for (size_t k = 0; k < crew->launch->lane_count; k++) {
-        bytes += is_measured(crew, k) ? bytes_of(crew, k) : 0;
+        bytes += is_measured(crew, k) ? counted(crew, k) : 0;
     }
     return bytes;
-}
-
-static double counted_by(const struct bw_crew *crew, size_t lane)
-{
-    return bw_testcase_is_latency(crew->plan->tc)
-               ? (double)(crew->lanes[lane].bytes / BW_CHASE_STRIDE)
-               : bytes_of(crew, lane);
 }
 
 static enum bw_status fill_first(const struct bw_crew *crew, struct bw_cell *cell)
@@ -117,7 +113,7 @@ static enum bw_status fill_first(const struct bw_crew *crew, struct bw_cell *cel
     const struct bw_lane *lane = &crew->lanes[0];
     enum bw_status st = BW_OK;
 
-    TRY(fill_from(crew, cell, &crew->series[0], counted_by(crew, 0)));
+    TRY(fill_from(crew, cell, &crew->series[0], counted(crew, 0)));
     if (lane->lane_plan->is_split && lane->reverse_ns > 0) {
         cell->reverse_gb_per_s = lane->reverse_bytes / lane->reverse_ns;
     }
@@ -134,7 +130,7 @@ static enum bw_status fill_each(const struct bw_crew *crew, struct bw_cell **cel
     for (size_t k = 0; k < crew->launch->lane_count; k++) {
         struct bw_cell *cell = is_pair ? &cells[k][at] : &cells[0][at + k];
 
-        TRY(fill_from(crew, cell, &crew->series[k], counted_by(crew, k)));
+        TRY(fill_from(crew, cell, &crew->series[k], counted(crew, k)));
     }
     if (is_pair) {
         TRY(fill_sum(crew, &cells[2][at]));

@@ -17,6 +17,7 @@ struct bw_crew {
     struct bw_lane *lanes;    /* launch->lane_count */
     struct bw_series *series; /* likewise; empty for load */
     struct bw_series whole;   /* until the last lane has ended */
+    char *waiver;             /* why it cannot be measured here; the crew's own */
     const char *doubt;        /* why what was measured is not to be trusted; NULL: fine */
 };
 

@@ -109,6 +109,7 @@ enum bw_status bw_gpu_lane_prepare(struct bw_lane *lane)
 
     lane->gpu = &lane->session->gpus.gpus[lane->lane_plan->issuer];
     lane->bytes = lane->step->op == OP_CHASE ? BW_CHASE_BYTES : lane->sampling->buffer_bytes;
+    lane->unit = lane->step->op == OP_CHASE ? lane->bytes / BW_CHASE_STRIDE : lane->bytes;
     TRY(take_buffers(lane));
     lane->work = bw_session_slip(lane->session, lane->gpu->ordinal, lane->number, 2);
     TRY(bw_gpu_use(lane->gpu));

@@ -11,6 +11,12 @@
  * loop (loop.c) knows lanes through their operations only.
  */
 
+/* Most samples in one round: a lane has that many events. */
+enum { BW_ROUND_SAMPLES_MAX = 32 };
+
+/* Most entries that a lane queues behind a gate: 1,021 fit, then the call that queues waits. */
+enum { BW_ROUND_ENTRIES_MAX = 400 };
+
 /* One gate's worth of work. */
 struct bw_round {
     unsigned samples;          /* spans of time that are told apart          */
@@ -26,6 +32,8 @@ struct bw_engine_ops {
     /* Copies that one entry of a queue does at most; the loop keeps rounds below the queue's
      * length. */
     unsigned long long copies_per_entry;
+    /* Why the lane cannot work here, for the caller to free; NULL if it can. May be NULL itself. */
+    char *(*waiver)(const struct bw_lane *lane);
     /* Get buffers and handles. Once a launch. */
     enum bw_status (*prepare)(struct bw_lane *lane);
     /* Start writing what is to be copied; bw_session_settle() waits for it. */
@@ -77,7 +85,8 @@ struct bw_lane {
     const struct bw_lane_plan *lane_plan;
     const struct bw_step *step;
     unsigned number; /* in its launch */
-    uint64_t bytes;  /* in one copy; for a latency, in its list */
+    uint64_t bytes;  /* in one copy; for a latency, in its list  */
+    uint64_t unit;   /* what one copy counts: its bytes or loads */
 
     /* GPU engines */
     const struct bw_gpu *gpu;           /* the issuer */
@@ -92,13 +101,9 @@ struct bw_lane {
 
     /* CPU engine */
     struct bw_cpu_job *job;
+    bool is_started; /* and waits for its release */
+    double sample_ns[BW_ROUND_SAMPLES_MAX];
 };
-
-/* Most samples in one round: a lane has that many events. */
-enum { BW_ROUND_SAMPLES_MAX = 32 };
-
-/* Most entries that a lane queues behind a gate: 1,021 fit, then the call that queues waits. */
-enum { BW_ROUND_ENTRIES_MAX = 400 };
 
 /* "Host" or "Device 3", for messages. */
 const char *bw_end_text(const struct bw_lane *lane, struct bw_end end, char *text, size_t room);

@@ -18,6 +18,12 @@ static const struct bw_engine_ops *const engines[] = {
     [ENGINE_CPU] = &bw_engine_cpu,
 };
 
+static enum bw_status prepare(struct bw_crew *crew, struct bw_lane *lane)
+{
+    crew->waiver = lane->ops->waiver == NULL ? NULL : lane->ops->waiver(lane);
+    return crew->waiver != NULL ? BW_WAIVED : lane->ops->prepare(lane);
+}
+
 enum bw_status bw_crew_open(struct bw_crew *crew, struct bw_session *session,
                             const struct bw_plan *plan, const struct bw_launch *launch,
                             const struct bw_sampling *sampling)
@@ -46,7 +52,7 @@ enum bw_status bw_crew_open(struct bw_crew *crew, struct bw_session *session,
             .step = &plan->steps[lane_plan->step],
             .number = (unsigned)i,
         };
-        TRY(crew->lanes[i].ops->prepare(&crew->lanes[i]));
+        TRY(prepare(crew, &crew->lanes[i]));
     }
 out:
     return st;
@@ -65,6 +71,7 @@ void bw_crew_close(struct bw_crew *crew)
     bw_series_free(&crew->whole);
     free(crew->lanes);
     free(crew->series);
+    free(crew->waiver);
     *crew = (struct bw_crew){0};
 }
 

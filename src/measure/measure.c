@@ -56,11 +56,11 @@ static enum bw_status measure_launch(struct bw_session *session, const struct bw
     TRY(bw_crew_measure(&crew));
     TRY(bw_crew_fill_cells(&crew, cells));
 out:
-    bw_crew_close(&crew);
     if (st != BW_OK) {
-        fail_cells(plan, launch, cells, st, bw_log_reason());
+        fail_cells(plan, launch, cells, st, crew.waiver != NULL ? crew.waiver : bw_log_reason());
     }
-    return st;
+    bw_crew_close(&crew);
+    return st == BW_WAIVED ? BW_OK : st;
 }
 
 /* After this nothing more can be measured on the GPUs. */

@@ -90,15 +90,24 @@ out:
 
 static void find_nodes(struct bw_session *session)
 {
+    const bool is_one_node = bw_topology_node_count(session->topology) == 1;
+    int unknown = 0;
+    int first = -1;
+
     for (int i = 0; i < session->gpus.count; i++) {
         const struct bw_gpu *gpu = &session->gpus.gpus[i];
+        const int node = bw_topology_node_of_pci(session->topology, gpu->pci_full);
 
-        session->gpu_node[i] = bw_topology_node_of_pci(session->topology, gpu->pci_full);
+        session->gpu_node[i] = node < 0 && is_one_node ? 0 : node;
         if (session->gpu_node[i] < 0) {
-            bw_note("the machine does not say which NUMA node GPU %d (%s) is near to: "
-                    "its host memory and threads are not bound",
-                    i, gpu->pci);
+            first = unknown++ == 0 ? i : first;
         }
+    }
+    if (unknown != 0) {
+        bw_note(
+            "the machine does not say which NUMA node %d of %d GPUs are near to (GPU %d first): "
+            "their host memory and threads are not bound",
+            unknown, session->gpus.count, first);
     }
 }
 

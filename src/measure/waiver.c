@@ -5,8 +5,6 @@
 #include "bwtool/nvml.h"
 #include "bwtool/text.h"
 
-#include "params.h"
-
 #include <stddef.h>
 
 static bool has_peers(const struct bw_gpus *gpus)
@@ -32,8 +30,9 @@ static char *why_no_peers(const struct bw_gpus *gpus)
     reason = bw_nvml_p2p_reason(gpus->gpus[0].uuid, gpus->gpus[1].uuid);
     return bw_text_format("no two of the %d GPUs have peer access to each other%s%s%s "
                           "(nvidia-smi topo -p2p r shows why)",
-                          gpus->count, reason == NULL ? "" : " (GPU 0 and 1: ",
-                          reason == NULL ? "" : reason, reason == NULL ? "" : ")");
+                          gpus->count,
+                          reason == NULL ? "" : " (GPU 0 and 1: ", reason == NULL ? "" : reason,
+                          reason == NULL ? "" : ")");
 }
 
 char *bw_session_waiver(const struct bw_session *session, const struct bw_testcase *tc)
@@ -61,11 +60,4 @@ enum bw_status bw_session_plan(const struct bw_session *session, struct bw_plan 
         return bw_plan_build(plan, tc, bw_topology_node_count(session->topology), NULL);
     }
     return bw_plan_build(plan, tc, session->gpus.count, session->gpus.peer);
-}
-
-uint64_t bw_testcase_buffer_bytes(const struct bw_testcase *tc, const struct bw_sampling *sampling)
-{
-    const bool is_list = tc != NULL && bw_testcase_is_latency(tc) && !bw_testcase_is_host(tc);
-
-    return is_list ? BW_CHASE_BYTES : sampling->buffer_bytes;
 }
