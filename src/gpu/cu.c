@@ -30,19 +30,24 @@ static const struct {
 #undef O
 };
 
-/* The two that newer toolkits renamed without a change of their parameters. */
-static const char *const same_when_plain[] = {"cuEventElapsedTime", "cuDeviceGetUuid"};
+/*
+ * Two have newer versions with the same parameters, which not every toolkit
+ * declares and not every driver has: the newer is taken where there is one
+ * (only that one gives a MIG instance its own UUID), else the other.
+ */
+static const char *const versions[][2] = {{"cuEventElapsedTime_v2", "cuEventElapsedTime"},
+                                          {"cuDeviceGetUuid_v2", "cuDeviceGetUuid"}};
 
 static void *find(void *lib, const char *symbol, const char *plain)
 {
-    void *found = dlsym(lib, symbol);
+    for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+        if (strcmp(plain, versions[i][1]) == 0) {
+            void *newer = dlsym(lib, versions[i][0]);
 
-    for (size_t i = 0; i < sizeof(same_when_plain) / sizeof(same_when_plain[0]); i++) {
-        if (found == NULL && strcmp(plain, same_when_plain[i]) == 0) {
-            found = dlsym(lib, plain);
+            return newer != NULL ? newer : dlsym(lib, plain);
         }
     }
-    return found;
+    return dlsym(lib, symbol);
 }
 
 /* What the driver says of itself; -1 if it cannot even say that. */
