@@ -32,7 +32,8 @@ struct bw_cpu_spec {
     enum bw_cpu_op op;
     int cpu_node;           /* whose CPUs work                                       */
     int src_node, dst_node; /* where memory is; the one that `op` lacks is not used  */
-    size_t bytes;           /* at least 1 KiB; CHASE, 0: four times the last cache   */
+    size_t bytes;           /* at least 1 KiB; CHASE, 0: four times the last cache,
+                               or half of what is free if that is less */
 };
 
 struct bw_cpu_job; /* opaque */
