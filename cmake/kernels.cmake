@@ -23,7 +23,8 @@ if(BWTOOL_FATBIN)
         COMMAND ${CMAKE_COMMAND} -E copy ${BWTOOL_FATBIN} ${BWTOOL_IMAGE})
 else()
     add_custom_command(OUTPUT ${BWTOOL_IMAGE} DEPENDS ${kernel_files}
-        COMMAND ${NVCC} -O3 -std=c++17 -Werror all-warnings ${nvcc_gencode} --threads 2 -fatbin
+        COMMAND ${NVCC} -O3 -std=c++17 -Werror all-warnings -Wno-deprecated-gpu-targets
+            ${nvcc_gencode} --threads 2 -fatbin
             -o ${BWTOOL_IMAGE} ${CMAKE_CURRENT_SOURCE_DIR}/kernels/kernels.cu
         COMMENT "Kernels for sm_${arch_list}" VERBATIM)
 endif()
