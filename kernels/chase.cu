@@ -17,18 +17,40 @@ BW_KERNEL bw_chase_build(uint64_t base, uint32_t nodes, uint32_t stride)
     }
 }
 
-/* Follows the chain for `loads` steps. One thread. */
-BW_KERNEL bw_chase(uint64_t start, uint64_t loads, struct bw_chase_report *report)
+/*
+ * Follows the chain for `loads` steps from report->last, by block `turn` alone,
+ * of one thread: with a grid as wide as the GPU, one launch a block lets each
+ * multiprocessor take its turn, because they are not equally far from a link.
+ */
+BW_KERNEL bw_chase(uint64_t loads, uint32_t turn, struct bw_chase_report *report)
 {
-    /* The first load finds the way to the memory; it is not counted. */
-    const uint64_t begin = bw_now_after_ns(bw_load_link(start));
-    uint64_t p = start;
+    uint64_t p, begin;
 
+    if (blockIdx.x != turn) {
+        return;
+    }
+    p = report->last;
+    /* The first load finds the way to the memory; it is not counted. */
+    begin = bw_now_after_ns(bw_load_link(p));
     for (uint64_t i = 0; i < loads; i++) {
         p = bw_load_link(p);
     }
-    report->end_ns = bw_now_after_ns(p);
-    report->begin_ns = begin;
+    report->ns += bw_now_after_ns(p) - begin;
     report->last = p;
-    report->loads = loads;
+    report->loads += loads;
+}
+
+/* Counts in result->count the bytes of nodes that do not lead where bw_chase_build() led them. */
+BW_KERNEL bw_chase_check(uint64_t base, uint32_t nodes, uint32_t stride,
+                         struct bw_check_result *result)
+{
+    for (uint64_t i = bw_thread(); i < nodes; i += bw_threads()) {
+        const uint64_t expected = base + ((5 * i + 1) & (nodes - 1)) * stride;
+        const uint64_t got = *(const uint64_t *)(base + i * stride);
+
+        if (got != expected) {
+            bw_add_u64(&result->count, 8);
+            bw_min_u64(&result->first, i * stride);
+        }
+    }
 }

@@ -31,11 +31,12 @@ struct bw_check_result {
 #define BW_CHASE_STRIDE 128
 #define BW_CHASE_BYTES  (2u << 20)
 
-/* What bw_chase writes: the GPU's timer around the loads only, launch and drain excluded. */
+/* What launches of bw_chase add up: by the GPU's timer around the loads, launch and drain excluded.
+ */
 struct bw_chase_report {
-    uint64_t begin_ns, end_ns;
-    uint64_t last; /* address: keeps the loads alive */
+    uint64_t last; /* address: where to start, and then where it has come to */
     uint64_t loads;
+    uint64_t ns;
 };
 
 /* Shared by the blocks of bw_copy_split; zeroed by the host before each launch. */

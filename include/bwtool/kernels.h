@@ -18,7 +18,7 @@
     K(gate_hold) K(gate_relay)                                                          \
     K(fill) K(poison) K(check)                                                          \
     K(copy_sweep) K(copy_stride) K(copy_stride8) K(copy_split)                          \
-    K(chase_build) K(chase)                                                             \
+    K(chase_build) K(chase) K(chase_check)                                                             \
     K(corrupt)
 /* clang-format on */
 

@@ -42,6 +42,7 @@ static const struct {
     [KERNEL_copy_stride] = {512, 1, 16},  [KERNEL_copy_stride8] = {1024, 2, 16},
     [KERNEL_copy_split] = {512, 1, 8}, /* half of the threads copy each way */
     [KERNEL_chase_build] = {256, 1, 128}, [KERNEL_chase] = {1, 0, 0},
+    [KERNEL_chase_check] = {256, 1, 128},
     [KERNEL_corrupt] = {1, 0, 0},
 };
 

@@ -133,6 +133,7 @@ enum bw_status bw_cpu_job_check(struct bw_cpu_job *job, uint64_t seed, struct bw
     enum bw_status st = BW_OK;
 
     memset(check, 0, sizeof(*check));
+    TRY(bw_cpu_job_alive(job));
     job->seed = seed;
     TRY(bw_cpu_job_do(job, check_slice));
     for (int i = bw_workers_count(job->workers) - 1; i >= 0; i--) {

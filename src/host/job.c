@@ -13,7 +13,7 @@ static uint64_t own_deadline(const struct bw_cpu_job *job)
     return bw_clock_ns() + UINT64_C(60000000000) + (uint64_t)job->bytes * 20;
 }
 
-static enum bw_status check_alive(const struct bw_cpu_job *job)
+enum bw_status bw_cpu_job_alive(const struct bw_cpu_job *job)
 {
     if (job->is_dead) {
         bw_error("CPU threads that did not come back cannot go on");
@@ -24,9 +24,6 @@ static enum bw_status check_alive(const struct bw_cpu_job *job)
 
 enum bw_status bw_cpu_job_do(struct bw_cpu_job *job, bw_work *work)
 {
-    if (check_alive(job) != BW_OK) {
-        return BW_ERR_TIMEOUT;
-    }
     bw_workers_post(job->workers, work, job);
     if (bw_workers_wait(job->workers, own_deadline(job)) != BW_OK) {
         job->is_dead = true;
@@ -55,9 +52,16 @@ static void fill_slice(void *context, int index)
 
 enum bw_status bw_cpu_job_fill(struct bw_cpu_job *job, uint64_t seed)
 {
+    enum bw_status st = BW_OK;
+
+    TRY(bw_cpu_job_alive(job)); /* first: threads that are still out look at the rest */
     job->seed = seed;
     job->passes = 0;
-    return job->src.data == NULL ? check_alive(job) : bw_cpu_job_do(job, fill_slice);
+    if (job->src.data != NULL) {
+        TRY(bw_cpu_job_do(job, fill_slice));
+    }
+out:
+    return st;
 }
 
 static void poison_slice(void *context, int index)
@@ -74,8 +78,15 @@ static void poison_slice(void *context, int index)
 
 enum bw_status bw_cpu_job_poison(struct bw_cpu_job *job, uint64_t seed)
 {
+    enum bw_status st = BW_OK;
+
+    TRY(bw_cpu_job_alive(job));
     job->seed = seed;
-    return job->dst.data == NULL ? check_alive(job) : bw_cpu_job_do(job, poison_slice);
+    if (job->dst.data != NULL) {
+        TRY(bw_cpu_job_do(job, poison_slice));
+    }
+out:
+    return st;
 }
 
 /* One copy's part of one thread. False: told to stop. */
@@ -164,7 +175,7 @@ static void run_slice(void *context, int index)
 
 enum bw_status bw_cpu_job_start(struct bw_cpu_job *job, uint64_t copies, size_t samples)
 {
-    if (check_alive(job) != BW_OK) {
+    if (bw_cpu_job_alive(job) != BW_OK) {
         return BW_ERR_TIMEOUT;
     }
     free(job->sample_ns);

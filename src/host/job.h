@@ -41,7 +41,10 @@ struct bw_cpu_job {
     uint64_t passes; /* that READ and CHASE made since fill(), to check their sum and place */
 };
 
-/* Let all threads do `work`, and wait for them. */
+/* BW_ERR_TIMEOUT, logged, if threads are still out: then nothing of the job may be touched. */
+enum bw_status bw_cpu_job_alive(const struct bw_cpu_job *job);
+
+/* Let all threads of a job that is alive do `work`, and wait for them. */
 enum bw_status bw_cpu_job_do(struct bw_cpu_job *job, bw_work *work);
 
 #endif

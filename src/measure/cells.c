@@ -34,7 +34,7 @@ static void fill_cell(const struct bw_crew *crew, struct bw_cell *cell, double *
     cell->buffer_bytes = crew->lanes[0].bytes;
     cell->seconds = seconds;
     cell->reverse_gb_per_s = NAN;
-    cell->is_present = isfinite(cell->value);
+    cell->is_present = isfinite(cell->value) && cell->value > 0;
     cell->doubt = crew->doubt == NULL ? NULL : strdup(crew->doubt);
     if (!cell->is_present) {
         cell->status = BW_ERR_SYSTEM;

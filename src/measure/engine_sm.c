@@ -10,6 +10,8 @@
 
 #include "bwtool/log.h"
 
+#include <string.h>
+
 /* True if the bytes come over a link between GPUs to the one that asks for them. */
 static bool reads_peer(const struct bw_lane *lane)
 {
@@ -65,14 +67,26 @@ static enum bw_status queue_split(struct bw_lane *lane, unsigned long long copie
     return launch(lane, KERNEL_copy_split, args);
 }
 
-/* Each load needs the one before: one pass over the list, whatever the number of copies. */
+/*
+ * Each load needs the one before: one pass over the list, whatever the number
+ * of copies. Every multiprocessor follows its part of it, one after the other,
+ * because they are not equally far from a link.
+ */
 static enum bw_status queue_chase(struct bw_lane *lane, unsigned i)
 {
     struct bw_slip report = report_of(lane, i);
-    uint64_t loads = lane->bytes / BW_CHASE_STRIDE;
-    void *args[] = {&lane->paths[0].src, &loads, &report.device};
+    const uint32_t turns = (uint32_t)(lane->gpu->sm_count > 0 ? lane->gpu->sm_count : 1);
+    const uint64_t nodes = lane->bytes / BW_CHASE_STRIDE;
+    enum bw_status st = BW_OK;
 
-    return bw_kernel_launch(lane->gpu, KERNEL_chase, 1, 1, lane->stream, args);
+    for (uint32_t turn = 0; turn < turns; turn++) {
+        uint64_t loads = nodes * (turn + 1) / turns - nodes * turn / turns;
+        void *args[] = {&loads, &turn, &report.device};
+
+        TRY(bw_kernel_launch(lane->gpu, KERNEL_chase, turns, 1, lane->stream, args));
+    }
+out:
+    return st;
 }
 
 static enum bw_status queue_sample(struct bw_lane *lane, unsigned long long copies, unsigned i)
@@ -91,17 +105,23 @@ static bool has_reports(const struct bw_lane *lane)
     return lane->step->op == OP_CHASE || lane->lane_plan->is_split;
 }
 
-/* Before the gate: the warm-up used the first report, so all start anew. */
-static enum bw_status clear_reports(struct bw_lane *lane)
+/* What the kernels' reports start from: all zero, but for where a chase begins. */
+static void begin_reports(struct bw_lane *lane, const struct bw_round *round)
 {
-    const size_t bytes = (size_t)BW_ROUND_SAMPLES_MAX * BW_SLIP_BYTES;
-    enum bw_status st = BW_OK;
+    memset(lane->work.host, 0, (size_t)round->samples * BW_SLIP_BYTES);
+    for (unsigned i = 0; lane->step->op == OP_CHASE && i < round->samples; i++) {
+        struct bw_chase_report *report = report_of(lane, i).host;
 
-    if (has_reports(lane)) {
-        TRY(CU(cu.MemsetD8Async(lane->work.device, 0, bytes, lane->stream)));
+        report->last = lane->paths[0].src;
     }
-out:
-    return st;
+}
+
+/* Twice a round: the warm-up leaves its own. */
+static enum bw_status send_reports(struct bw_lane *lane, const struct bw_round *round)
+{
+    return has_reports(lane)
+               ? bw_slip_send(&lane->work, (size_t)round->samples * BW_SLIP_BYTES, lane->stream)
+               : BW_OK;
 }
 
 static enum bw_status enqueue(struct bw_lane *lane, const struct bw_round *round)
@@ -109,14 +129,15 @@ static enum bw_status enqueue(struct bw_lane *lane, const struct bw_round *round
     enum bw_status st = BW_OK;
 
     TRY(bw_gpu_use(lane->gpu));
-    TRY(clear_reports(lane));
+    begin_reports(lane, round);
+    TRY(send_reports(lane, round));
     if (lane->lane_plan->is_load) {
         TRY(bw_gpu_lane_begin(lane, round));
         TRY(queue_sample(lane, bw_lane_load_copies(round), 0));
         return bw_gpu_lane_mark(lane, 0);
     }
     TRY(queue_sample(lane, round->warm, 0));
-    TRY(clear_reports(lane));
+    TRY(send_reports(lane, round));
     TRY(bw_gpu_lane_begin(lane, round));
     for (unsigned i = 0; i < round->samples; i++) {
         TRY(queue_sample(lane, round->copies, i));
@@ -133,7 +154,7 @@ static double chase_ns(const struct bw_lane *lane, unsigned i)
 {
     const struct bw_chase_report *report = report_of(lane, i).host;
 
-    return (double)(report->end_ns - report->begin_ns);
+    return (double)report->ns;
 }
 
 /* The named direction's own time; the kernel ends only when the other one has stopped, too. */
@@ -167,20 +188,35 @@ out:
 /* A chase that has gone round once is back where it began. */
 static enum bw_status chase_verdict(const struct bw_lane *lane, const struct bw_round *round)
 {
+    const struct bw_path *path = &lane->paths[0];
+    const struct bw_check_result *check = path->check.host;
     const uint64_t nodes = lane->bytes / BW_CHASE_STRIDE;
 
     for (unsigned i = 0; i < round->samples; i++) {
         const struct bw_chase_report *report = report_of(lane, i).host;
 
-        if (report->loads != nodes || report->last != lane->paths[0].src) {
+        if (report->loads != nodes || report->last != path->src) {
             bw_error("%s: GPU %d followed %llu links of %llu and ended at 0x%llx, not at 0x%llx",
                      lane->plan->tc->name, lane->gpu->ordinal, (unsigned long long)report->loads,
                      (unsigned long long)nodes, (unsigned long long)report->last,
-                     (unsigned long long)lane->paths[0].src);
+                     (unsigned long long)path->src);
             return BW_ERR_VERIFY;
         }
     }
+    if (check->count != 0) {
+        bw_error("%s: GPU %d: verification failed: %llu bytes of the list that was followed are "
+                 "wrong, the first at offset %llu",
+                 lane->plan->tc->name, lane->gpu->ordinal, (unsigned long long)check->count,
+                 (unsigned long long)check->first);
+        return BW_ERR_VERIFY;
+    }
     return BW_OK;
+}
+
+static enum bw_status verify(struct bw_lane *lane, const struct bw_round *round)
+{
+    return lane->step->op == OP_CHASE ? bw_gpu_lane_verify_list(lane)
+                                      : bw_gpu_lane_verify(lane, round);
 }
 
 static enum bw_status verdict(struct bw_lane *lane, const struct bw_round *round)
@@ -198,7 +234,7 @@ const struct bw_engine_ops bw_engine_sm = {
     .is_done = bw_gpu_lane_is_done,
     .outlasted = bw_gpu_lane_outlasted,
     .elapsed = elapsed,
-    .verify = bw_gpu_lane_verify,
+    .verify = verify,
     .verdict = verdict,
     .finish = bw_gpu_lane_finish,
 };

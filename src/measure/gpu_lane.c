@@ -70,6 +70,7 @@ static enum bw_status take_buffers(struct bw_lane *lane)
         /* The list is at the end that does not issue; beside host memory, there. */
         path->src_end = path->src_end.mem == MEM_HOST || !by_src ? path->src_end : path->dst_end;
         TRY(take(lane, path->src_end, &path->src));
+        path->check = bw_session_slip(lane->session, path->src_end.id, lane->number, 0);
         return build_list(lane);
     }
     TRY(take(lane, path->src_end, &path->src));
@@ -250,43 +251,64 @@ out:
 }
 
 /* A hidden test hook: what is compared must be seen to be wrong. */
-static enum bw_status spoil(struct bw_lane *lane, const struct bw_path *path)
+static enum bw_status spoil(struct bw_lane *lane, struct bw_end end, CUdeviceptr memory,
+                            uint64_t word)
 {
-    uint64_t word = lane->sampling->corrupt_word;
-    CUdeviceptr dst = path->dst;
-    void *args[] = {&dst, &word};
-    const struct bw_gpu *owner = &lane->session->gpus.gpus[path->dst_end.id];
-    enum bw_status st = BW_OK;
+    void *args[] = {&memory, &word};
 
-    if (word == UINT64_MAX) {
+    if (lane->sampling->corrupt_word == UINT64_MAX) {
         return BW_OK;
     }
-    word %= lane->bytes / 4;
-    TRY(bw_gpu_use(owner));
-    TRY(bw_kernel_launch(owner, KERNEL_corrupt, 1, 1,
-                         bw_session_stream(lane->session, path->dst_end.id), args));
+    return run_at_owner(lane, end, KERNEL_corrupt, args);
+}
+
+/* Compare by a kernel whose last argument is the result. */
+static enum bw_status compare(struct bw_lane *lane, struct bw_end end, const struct bw_slip *slip,
+                              enum bw_kernel kernel, void **args)
+{
+    CUstream stream = bw_session_stream(lane->session, end.id);
+    struct bw_check_result *result = slip->host;
+    enum bw_status st = BW_OK;
+
+    *result = (struct bw_check_result){.first = UINT64_MAX};
+    TRY(bw_gpu_use(&lane->session->gpus.gpus[end.id]));
+    TRY(bw_slip_send(slip, sizeof(*result), stream));
+    TRY(run_at_owner(lane, end, kernel, args));
+    TRY(bw_slip_fetch(slip, sizeof(*result), stream));
 out:
     return st;
 }
 
 enum bw_status bw_gpu_lane_verify(struct bw_lane *lane, const struct bw_round *round)
 {
+    const uint64_t word = lane->sampling->corrupt_word % (lane->bytes / 4);
     enum bw_status st = BW_OK;
 
     for (unsigned i = 0; i < lane->path_count; i++) {
         struct bw_path *path = &lane->paths[i];
         uint32_t seed = seed_of(lane, round, i);
-        CUstream stream = bw_session_stream(lane->session, path->dst_end.id);
-        struct bw_check_result *result = path->check.host;
         void *args[] = {&path->dst, &lane->bytes, &seed, &path->check.device};
 
-        *result = (struct bw_check_result){.first = UINT64_MAX};
-        TRY(spoil(lane, path));
-        TRY(bw_gpu_use(&lane->session->gpus.gpus[path->dst_end.id]));
-        TRY(bw_slip_send(&path->check, sizeof(*result), stream));
-        TRY(run_at_owner(lane, path->dst_end, KERNEL_check, args));
-        TRY(bw_slip_fetch(&path->check, sizeof(*result), stream));
+        TRY(spoil(lane, path->dst_end, path->dst, word));
+        TRY(compare(lane, path->dst_end, &path->check, KERNEL_check, args));
     }
+out:
+    return st;
+}
+
+enum bw_status bw_gpu_lane_verify_list(struct bw_lane *lane)
+{
+    struct bw_path *path = &lane->paths[0];
+    uint32_t stride = BW_CHASE_STRIDE;
+    uint32_t nodes = (uint32_t)(lane->bytes / stride);
+    const uint64_t word = lane->sampling->corrupt_word % nodes * stride / 4;
+    void *args[] = {&path->src, &nodes, &stride, &path->check.device};
+    enum bw_status st = BW_OK;
+
+    TRY(spoil(lane, path->src_end, path->src, word));
+    TRY(compare(lane, path->src_end, &path->check, KERNEL_chase_check, args));
+    /* Never follow a list that was spoiled. */
+    TRY(lane->sampling->corrupt_word == UINT64_MAX ? BW_OK : build_list(lane));
 out:
     return st;
 }

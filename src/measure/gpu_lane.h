@@ -23,6 +23,8 @@ bool bw_gpu_lane_outlasted(struct bw_lane *load, const struct bw_lane *measured,
 enum bw_status bw_gpu_lane_elapsed(struct bw_lane *lane, const struct bw_round *round,
                                    double *marks_ns);
 enum bw_status bw_gpu_lane_verify(struct bw_lane *lane, const struct bw_round *round);
+/* The same for a chase: its list must still lead where it was made to lead. */
+enum bw_status bw_gpu_lane_verify_list(struct bw_lane *lane);
 enum bw_status bw_gpu_lane_verdict(struct bw_lane *lane, const struct bw_round *round);
 void bw_gpu_lane_finish(struct bw_lane *lane);
 

@@ -156,8 +156,8 @@ static const struct {
 static size_t lanes_max(const struct bw_testcase *tc, size_t ends)
 {
     const size_t ways = (tc->load & LOAD_REVERSE) != 0 ? 2 : 1;
-    const bool is_square = tc->shape == SHAPE_PAIRS || tc->shape == SHAPE_FAN ||
-                           (tc->load & LOAD_OTHERS) != 0;
+    const bool is_square =
+        tc->shape == SHAPE_PAIRS || tc->shape == SHAPE_FAN || (tc->load & LOAD_OTHERS) != 0;
 
     return ways * ends * (is_square ? ends : 1);
 }

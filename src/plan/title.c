@@ -138,8 +138,8 @@ static int describe_traffic(const struct bw_testcase *tc, char *text, size_t roo
         if (is_local(tc)) {
             return snprintf(text, room, "Copy within each GPU's memory; a byte copied counts once");
         }
-        return snprintf(text, room, "Copy from %s", to_col ? "host memory to each GPU"
-                                                           : "each GPU to host memory");
+        return snprintf(text, room, "Copy from %s",
+                        to_col ? "host memory to each GPU" : "each GPU to host memory");
     case SHAPE_PAIRS:
         return snprintf(text, room, "Copy from the %s's GPU to the %s's, issued by the %s (%s)",
                         to_col ? "row" : "column", to_col ? "column" : "row",
@@ -173,7 +173,8 @@ static const char *describe_load(const struct bw_testcase *tc)
     case LOAD_OTHERS:
         return "\nAll other GPUs do the same at the same time and do not count";
     case LOAD_REVERSE | LOAD_OTHERS:
-        return "\nThe opposite copy, and all other GPUs both ways, run at the same time and do not count";
+        return "\nThe opposite copy, and all other GPUs both ways, run at the same time and do not "
+               "count";
     }
     return "";
 }

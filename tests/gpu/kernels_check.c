@@ -100,39 +100,76 @@ out:
     return st;
 }
 
-/* One cycle through all nodes, and the right place after any number of loads. */
+/* Where `loads` links from the base lead, by the host; *nodes: length of the cycle. */
+static uint64_t follow(struct bench *bench, uint64_t base, uint64_t bytes, uint64_t loads,
+                       uint32_t nodes, uint32_t *length)
+{
+    uint64_t at = base, after = base;
+
+    *length = 0;
+    do {
+        after = *length == loads % nodes ? at : after;
+        memcpy(&at, bench->shadow + (at - base), sizeof(at));
+        *length += 1;
+    } while (at != base && *length < nodes && at - base < bytes);
+    return at == base ? after : 0;
+}
+
+/* The comparison counts the nodes that lead astray. */
+static enum bw_status check_chase_check(struct bench *bench, CUdeviceptr base, uint32_t nodes,
+                                        uint32_t stride, uint32_t astray)
+{
+    struct bw_check_result r = {.first = ~(uint64_t)0};
+    void *args[] = {&base, &nodes, &stride, &bench->report.ptr};
+    enum bw_status st = BW_OK;
+
+    TRY(to_device(bench, bench->report.ptr, &r, sizeof(r)));
+    TRY(launch(bench, KERNEL_chase_check, (uint64_t)nodes * stride, 0, 0, args));
+    TRY(to_host(bench, &r, bench->report.ptr, sizeof(r)));
+    check(bench,
+          (r.count != 0) == (astray < nodes) &&
+              r.first == (astray < nodes ? (uint64_t)astray * stride : ~(uint64_t)0),
+          "bw_chase_check: %llu bytes, the first at %llu", (unsigned long long)r.count,
+          (unsigned long long)r.first);
+out:
+    return st;
+}
+
+/* One cycle through all nodes; two turns end where the host's own steps do. */
 static enum bw_status check_chase(struct bench *bench, const struct place *place, uint32_t nodes,
                                   uint32_t stride, uint64_t loads)
 {
+    const size_t bytes = (size_t)nodes * stride;
     CUdeviceptr base = place->a.ptr;
+    struct bw_chase_report r = {.last = base};
+    uint32_t turn = 0, length = 0;
+    uint64_t wrong = 0, wanted = 0;
     void *build[] = {&base, &nodes, &stride};
-    void *chase[] = {&base, &loads, &bench->report.ptr};
-    struct bw_chase_report r = {0};
+    void *chase[] = {&loads, &turn, &bench->report.ptr};
     enum bw_status st = BW_OK;
-    uint64_t at = base, after = base;
-    uint32_t length = 0;
 
-    TRY(launch(bench, KERNEL_chase_build, (uint64_t)nodes * stride, 0, 0, build));
-    TRY(to_host(bench, bench->shadow, base, (size_t)nodes * stride));
-    do {
-        if (length == loads % nodes) {
-            after = at;
-        }
-        memcpy(&at, bench->shadow + (at - base), sizeof(at));
-        length++;
-    } while (at != base && length < nodes && at - base < (uint64_t)nodes * stride);
-    check(bench, at == base && length == nodes, "bw_chase_build in %s: a cycle of %u, not %u",
+    TRY(launch(bench, KERNEL_chase_build, bytes, 0, 0, build));
+    TRY(to_host(bench, bench->shadow, base, bytes));
+    wanted = follow(bench, base, bytes, 2 * loads, nodes, &length);
+    check(bench, wanted != 0 && length == nodes, "bw_chase_build in %s: a cycle of %u, not %u",
           place->name, length, nodes);
-    TRY(launch(bench, KERNEL_chase, 0, 0, 0, chase));
+    TRY(to_device(bench, bench->report.ptr, &r, sizeof(r)));
+    TRY(launch(bench, KERNEL_chase, 0, 3, 1, chase));
+    turn = 2;
+    TRY(launch(bench, KERNEL_chase, 0, 3, 1, chase));
+    turn = 3; /* nobody's */
+    TRY(launch(bench, KERNEL_chase, 0, 3, 1, chase));
     TRY(to_host(bench, &r, bench->report.ptr, sizeof(r)));
-    check(bench, r.loads == loads && r.last == after && r.end_ns >= r.begin_ns,
+    check(bench, r.loads == 2 * loads && r.last == wanted,
           "bw_chase in %s: %llu loads end at %llx, not at %llx", place->name,
-          (unsigned long long)r.loads, (unsigned long long)r.last, (unsigned long long)after);
+          (unsigned long long)r.loads, (unsigned long long)r.last, (unsigned long long)wanted);
     if (loads > 10000 && !bench->is_small) {
-        printf("bw_chase: %s %.0f ns a load\n", place->name,
-               (double)(r.end_ns - r.begin_ns) / (double)loads);
-        check(bench, r.end_ns - r.begin_ns > loads, "bw_chase: less than 1 ns a load");
+        printf("bw_chase: %s %.0f ns a load\n", place->name, (double)r.ns / (double)r.loads);
+        check(bench, r.ns > r.loads, "bw_chase: less than 1 ns a load");
     }
+    TRY(check_chase_check(bench, base, nodes, stride, nodes));
+    TRY(to_device(bench, base + (uint64_t)(nodes / 2) * stride, &wrong, sizeof(wrong)));
+    TRY(check_chase_check(bench, base, nodes, stride, nodes / 2));
 out:
     return st;
 }

@@ -135,9 +135,16 @@ static void cost_chase_build(sim_work &work, uint64_t base, uint32_t nodes, uint
     move(work, nullptr, (void *)base, (uint64_t)nodes * stride, (double)nodes * 8);
 }
 
-static void cost_chase(sim_work &work, uint64_t, uint64_t, bw_chase_report *report)
+static void cost_chase(sim_work &work, uint64_t, uint32_t, bw_chase_report *report)
 {
     move(work, nullptr, report, sizeof(*report), 0);
+}
+
+static void cost_chase_check(sim_work &work, uint64_t base, uint32_t nodes, uint32_t stride,
+                             bw_check_result *result)
+{
+    move(work, (const void *)base, nullptr, (uint64_t)nodes * stride, (double)nodes * 8);
+    move(work, nullptr, result, sizeof(*result), 0);
 }
 
 static void cost_hold(sim_work &work, const uint32_t *flag, uint32_t, uint64_t,
