@@ -68,9 +68,11 @@ if $all; then
     packages_for_all_tests | need_packages
     CC=clang build "$root/build-clang" -DCMAKE_BUILD_TYPE=Debug -DBWTOOL_TESTS=ON "$image"
     cases 'clang ' "$root/build-clang" -R '^unit/'
-    for source in "$root"/src/*/*.c; do
+    sed -n 's|.*"file": "\(.*/src/.*\.c\)".*|\1|p' "$root/build-clang/compile_commands.json" |
+        sort -u >"$root/build-clang/sources"
+    while read -r source; do
         check "clang-tidy ${source#"$root"/}" clang-tidy --quiet -p "$root/build-clang" "$source"
-    done
+    done <"$root/build-clang/sources"
     for program in "$root"/build-test/tests/*_test; do
         check "valgrind ${program##*/}" valgrind --quiet --error-exitcode=1 --leak-check=full \
             --errors-for-leak-kinds=definite --child-silent-after-fork=yes "$program"
