@@ -12,7 +12,7 @@
 struct form;
 typedef int apply_func(const struct line *at, const struct form *form);
 static apply_func set_machine, set_gpus, set_nodes, set_name, set_version, set_attribute, set_peer,
-    set_state, add_fault, add_lie;
+    set_state, add_fault, add_lie, include;
 
 /*
  * The lines there are: words in small letters stand as they are, those in
@@ -24,6 +24,8 @@ static const struct form {
     apply_func *apply;
     size_t offset; /* add_fault: the kind */
 } forms[] = {
+    {"include TEXT", include, 0},
+    {"bulk_latency SWITCH", set_machine, offsetof(struct sim_machine, bulk_latency)},
     {"driver COUNT", set_machine, offsetof(struct sim_machine, driver)},
     {"gpus COUNT", set_machine, offsetof(struct sim_machine, gpu_count)},
     {"imex SWITCH", set_machine, offsetof(struct sim_machine, imex)},
@@ -113,6 +115,21 @@ static int set_name(const struct line *at, const struct form *form)
         memcpy(at->m->gpus[i].name, name, sizeof(name));
     }
     return 0;
+}
+
+/* Another file, named from where this one is. */
+static int include(const struct line *at, const struct form *form)
+{
+    const char *name = at->values[0].text, *slash = strrchr(at->source, '/');
+    char path[512];
+
+    (void)form;
+    if (slash == NULL || *name == '/') {
+        snprintf(path, sizeof(path), "%s", name);
+    } else {
+        snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - at->source), at->source, name);
+    }
+    return sim_machine_load(at->m, path, at->message, at->room);
 }
 
 static int set_version(const struct line *at, const struct form *form)

@@ -9,22 +9,36 @@
 
 /* Where a process's view of a machine comes from: its environment. */
 
+/* The lines of an environment variable. */
+static int parse_variable(struct sim_machine *m, const char *name, char *message, size_t room)
+{
+    const char *lines = getenv(name);
+    char *text = strdup(lines == NULL ? "" : lines);
+    int bad = text == NULL;
+
+    for (char *c = text; c != NULL && (c = strchr(c, ';')) != NULL;) {
+        *c = '\n';
+    }
+    if (!bad) {
+        bad = sim_machine_parse(m, name, text, message, room);
+    }
+    free(text);
+    return bad;
+}
+
 int sim_machine_from_environment(struct sim_machine *m)
 {
-    const char *path = getenv("SIM_MACHINE"), *lines = getenv("SIM_EXTRA");
-    char message[256] = "", *text;
-    int bad = 0;
+    const char *path = getenv("SIM_MACHINE");
+    char message[256] = "out of memory";
+    int bad;
 
     sim_machine_init(m);
-    if (path != NULL) {
+    bad = parse_variable(m, "SIM_BEGIN", message, sizeof(message));
+    if (path != NULL && bad == 0) {
         bad = sim_machine_load(m, path, message, sizeof(message));
     }
-    if (lines != NULL && bad == 0 && (text = strdup(lines)) != NULL) {
-        for (char *c = text; (c = strchr(c, ';')) != NULL;) {
-            *c = '\n';
-        }
-        bad = sim_machine_parse(m, "SIM_EXTRA", text, message, sizeof(message));
-        free(text);
+    if (bad == 0) {
+        bad = parse_variable(m, "SIM_EXTRA", message, sizeof(message));
     }
     if (bad != 0) {
         fprintf(stderr, "sim: %s\n", message);
