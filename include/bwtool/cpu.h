@@ -32,9 +32,14 @@ struct bw_cpu_spec {
     enum bw_cpu_op op;
     int cpu_node;           /* whose CPUs work                                       */
     int src_node, dst_node; /* where memory is; the one that `op` lacks is not used  */
-    size_t bytes;           /* at least 1 KiB; CHASE, 0: four times the last cache,
-                               or half of what is free if that is less */
+    size_t bytes;           /* at least 1 KiB; CHASE, 0: beyond the caches, as below  */
 };
+
+/*
+ * A cycle of pointers covers four times the last cache that its CPU has, at
+ * least 64 MiB; of caches above 256 MiB 1 GiB or twice the cache; and never
+ * more than half of what is free. It is written around the caches.
+ */
 
 struct bw_cpu_job; /* opaque */
 

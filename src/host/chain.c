@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define HUGE ((size_t)2 << 20)
 
 enum { WORDS = BW_CHAIN_LINE / 8, BLOCK_WORDS = 64 * WORDS };
 
@@ -17,9 +20,22 @@ static uint64_t next_random(uint64_t *state)
     return x ^ (x >> 31);
 }
 
+/* A shuffle goes everywhere: with small pages it takes several times as long. */
+static uint32_t *open_lines(size_t lines)
+{
+    const size_t bytes = (lines * sizeof(uint32_t) + HUGE - 1) / HUGE * HUGE;
+    uint32_t *list = aligned_alloc(HUGE, bytes);
+
+    if (list != NULL) {
+        (void)madvise(list, bytes, MADV_HUGEPAGE);
+    }
+    return list;
+}
+
 /*
- * Sattolo's shuffle: every permutation that is one cycle, each as likely. The
- * choice below i by multiplication is as good as even for 32 bits of i.
+ * Lines in random order, line 0 first, each leading to the next and the last
+ * to the first: every cycle is as likely. (Choosing by multiplication is as
+ * good as even for numbers below 2^32.)
  */
 enum bw_status bw_chain_build(struct bw_chain *chain, size_t lines)
 {
@@ -30,26 +46,32 @@ enum bw_status bw_chain_build(struct bw_chain *chain, size_t lines)
         bw_error("a pointer cycle of %zu lines: 1 to %u are possible", lines, UINT32_MAX);
         return BW_ERR_USAGE;
     }
-    chain->next = malloc(lines * sizeof(*chain->next));
-    if (chain->next == NULL) {
+    chain->order = open_lines(lines);
+    chain->next = open_lines(lines);
+    if (chain->order == NULL || chain->next == NULL) {
+        bw_chain_free(chain);
         return bw_errno("pointer cycle of %zu lines", lines);
     }
     chain->count = lines;
     for (size_t i = 0; i < lines; i++) {
-        chain->next[i] = (uint32_t)i;
+        chain->order[i] = (uint32_t)i;
     }
-    for (size_t i = lines - 1; i > 0; i--) {
-        const size_t j = (size_t)(((next_random(&state) >> 32) * i) >> 32);
-        const uint32_t kept = chain->next[i];
+    for (size_t i = lines - 1; i > 1; i--) {
+        const size_t j = 1 + (size_t)(((next_random(&state) >> 32) * i) >> 32);
+        const uint32_t kept = chain->order[i];
 
-        chain->next[i] = chain->next[j];
-        chain->next[j] = kept;
+        chain->order[i] = chain->order[j];
+        chain->order[j] = kept;
+    }
+    for (size_t i = 0; i < lines; i++) {
+        chain->next[chain->order[i]] = chain->order[i + 1 < lines ? i + 1 : 0];
     }
     return BW_OK;
 }
 
 void bw_chain_free(struct bw_chain *chain)
 {
+    free(chain->order);
     free(chain->next);
     memset(chain, 0, sizeof(*chain));
 }
@@ -106,10 +128,5 @@ const void *bw_chain_follow(const void *from, uint64_t loads)
 
 size_t bw_chain_line_after(const struct bw_chain *chain, uint64_t loads)
 {
-    size_t line = 0;
-
-    for (loads %= chain->count; loads > 0; loads--) {
-        line = chain->next[line];
-    }
-    return line;
+    return chain->order[loads % chain->count];
 }

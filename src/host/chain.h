@@ -16,7 +16,8 @@
 enum { BW_CHAIN_LINE = 64 };
 
 struct bw_chain {
-    uint32_t *next; /* number of the line after line i; always the same for a count */
+    uint32_t *order; /* line that is the i-th on the way; always the same for a count */
+    uint32_t *next;  /* line after line i                                            */
     size_t count;
 };
 
@@ -35,7 +36,7 @@ uint64_t bw_chain_word(const struct bw_chain *chain, const void *data, uint64_t 
 /* Follow `loads` addresses from `from`; where that leads to. */
 const void *bw_chain_follow(const void *from, uint64_t loads);
 
-/* The line that `loads` steps from line 0 lead to, without touching the buffer. */
+/* The line that `loads` steps from line 0 lead to. */
 size_t bw_chain_line_after(const struct bw_chain *chain, uint64_t loads);
 
 #endif

@@ -14,8 +14,9 @@ enum {
     SLICE_MIN = 32 << 10, /* a thread with less costs more than it brings              */
     SLICE_ALIGN = 4096,   /* no two threads on one page                                */
     CHASE_BYTES_MIN = 64 << 20,
-    CHASE_CACHES = 4,      /* of the last cache: filled around the caches, none of it is in them */
-    CHASE_LOADS = 1 << 16, /* in a "copy": some 6 ms                                    */
+    CHASE_CACHES = 4, /* of the last cache: filled around the caches, none of it is in them */
+    CHASE_BYTES_MANY = 1 << 30, /* from there on, twice the cache will do */
+    CHASE_LOADS = 1 << 16,      /* in a "copy": some 6 ms                                    */
 };
 
 char *bw_cpu_waiver(const struct bw_topology *topology, const struct bw_cpu_spec *spec)
@@ -41,16 +42,20 @@ static bool has_dst(enum bw_cpu_op op)
 static size_t chase_bytes(const struct bw_topology *topology, const struct bw_cpu_spec *spec)
 {
     const size_t half = bw_topology_node_free_bytes(topology, spec->src_node) / 2;
-    size_t bytes = CHASE_CACHES * bw_topology_cache_bytes(topology, spec->cpu_node);
+    const size_t cache = bw_topology_cache_bytes(topology, spec->cpu_node);
+    size_t bytes = CHASE_CACHES * cache;
 
     if (spec->bytes > 0) {
         bytes = spec->bytes;
     } else {
         bytes = bytes > CHASE_BYTES_MIN ? bytes : CHASE_BYTES_MIN;
+        if (bytes > CHASE_BYTES_MANY) {
+            bytes = 2 * cache > CHASE_BYTES_MANY ? 2 * cache : CHASE_BYTES_MANY;
+        }
         if (bytes > half && half >= CHASE_BYTES_MIN) {
-            bw_warn("the pointer cycle covers %zu MiB, half of what is free, and not %zu MiB, "
-                    "four times the last cache",
-                    half >> 20, bytes >> 20);
+            bw_warn("the pointer cycle covers %zu MiB, half of what is free: %zu MiB would be "
+                    "more certain to be beyond a cache of %zu MiB",
+                    half >> 20, bytes >> 20, cache >> 20);
             bytes = half;
         }
     }
