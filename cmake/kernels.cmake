@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # All kernels as one fat image inside the binary: machine code for the chips
-# below, and PTX of the oldest (any chip in between) and of the newest (chips
-# to come).
+# below, and PTX of the oldest (any chip in between), of the first with bulk
+# copies (likewise) and of the newest (chips to come).
 set(BWTOOL_IMAGE ${CMAKE_CURRENT_BINARY_DIR}/kernels.fatbin)
 execute_process(COMMAND ${NVCC} --list-gpu-arch OUTPUT_VARIABLE nvcc_archs)
 set(nvcc_gencode)
@@ -9,13 +9,15 @@ set(arch_list)
 foreach(arch IN ITEMS 70 75 80 90 100 120)
     if(nvcc_archs MATCHES "compute_${arch}[^0-9]")
         list(APPEND arch_list ${arch})
-        list(APPEND nvcc_gencode -gencode arch=compute_${arch},code=sm_${arch})
+        list(APPEND nvcc_gencode --generate-code=arch=compute_${arch},code=sm_${arch})
     endif()
 endforeach()
 list(GET arch_list 0 arch_oldest)
 list(GET arch_list -1 arch_newest)
-list(APPEND nvcc_gencode -gencode arch=compute_${arch_oldest},code=compute_${arch_oldest}
-    -gencode arch=compute_${arch_newest},code=compute_${arch_newest})
+foreach(arch IN ITEMS ${arch_oldest} 90 ${arch_newest})
+    list(APPEND nvcc_gencode --generate-code=arch=compute_${arch},code=compute_${arch})
+endforeach()
+list(REMOVE_DUPLICATES nvcc_gencode)
 
 file(GLOB kernel_files CONFIGURE_DEPENDS kernels/*.cu kernels/*.h)
 if(BWTOOL_FATBIN)

@@ -122,5 +122,122 @@ BW_DEVICE void bw_forget(void)
     asm volatile("" ::: "memory");
 }
 
+/*
+ * Bulk copies between global and shared memory, by the unit that each
+ * multiprocessor has for them (sm_90 and newer). A barrier, 8 bytes of shared
+ * memory, tells when loads have come; stores are waited for in groups. Addresses
+ * and sizes are multiples of 16.
+ */
+#if __CUDA_ARCH__ >= 900
+#define BW_HAS_BULK 1
+
+BW_DEVICE uint32_t bw_shared_address(const void *p)
+{
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+BW_DEVICE void bw_bulk_init(uint64_t *barrier)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\t"
+                 "fence.proxy.async.shared::cta;" ::"r"(bw_shared_address(barrier))
+                 : "memory");
+}
+
+BW_DEVICE void bw_bulk_load(void *shared, const void *src, uint32_t bytes, uint64_t *barrier)
+{
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bw_shared_address(barrier)),
+        "r"(bytes)
+        : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1], %2, [%3];" ::"r"(bw_shared_address(shared)),
+                 "l"(src), "r"(bytes), "r"(bw_shared_address(barrier))
+                 : "memory");
+}
+
+/* Until the loads of this phase of the barrier (0, 1, 0, ...) have come. */
+BW_DEVICE void bw_bulk_wait(uint64_t *barrier, uint32_t phase)
+{
+    asm volatile("{\n\t"
+                 ".reg .pred come;\n\t"
+                 "again:\n\t"
+                 "mbarrier.try_wait.parity.shared::cta.b64 come, [%0], %1;\n\t"
+                 "@!come bra again;\n\t"
+                 "}" ::"r"(bw_shared_address(barrier)),
+                 "r"(phase)
+                 : "memory");
+}
+
+/* A group of its own. */
+BW_DEVICE void bw_bulk_store(void *dst, const void *shared, uint32_t bytes)
+{
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n\t"
+                 "cp.async.bulk.commit_group;" ::"l"(dst),
+                 "r"(bw_shared_address(shared)), "r"(bytes)
+                 : "memory");
+}
+
+/* Until all but the last N stores have been read out of shared memory. */
+template <int N> BW_DEVICE void bw_bulk_wait_read(void)
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
+}
+
+/* Until all stores have been done. */
+BW_DEVICE void bw_bulk_wait_all(void)
+{
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+/* One dependent load of a chain by a bulk copy; `room` has 16 bytes. */
+BW_DEVICE uint64_t bw_bulk_link(uint64_t address, uint64_t *room, uint64_t *barrier, uint32_t phase)
+{
+    bw_bulk_load(room, (const void *)address, 16, barrier);
+    bw_bulk_wait(barrier, phase);
+    return *(volatile uint64_t *)room;
+}
+#endif
+
+#else /* for a CPU a bulk copy is over when it returns */
+#define BW_HAS_BULK 1
+
+BW_DEVICE void bw_bulk_copy(void *dst, const void *src, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i++) {
+        ((char *)dst)[i] = ((const char *)src)[i];
+    }
+}
+
+BW_DEVICE void bw_bulk_init(uint64_t *)
+{
+}
+
+BW_DEVICE void bw_bulk_load(void *shared, const void *src, uint32_t bytes, uint64_t *)
+{
+    bw_bulk_copy(shared, src, bytes);
+}
+
+BW_DEVICE void bw_bulk_wait(uint64_t *, uint32_t)
+{
+}
+
+BW_DEVICE void bw_bulk_store(void *dst, const void *shared, uint32_t bytes)
+{
+    bw_bulk_copy(dst, shared, bytes);
+}
+
+template <int N> BW_DEVICE void bw_bulk_wait_read(void)
+{
+}
+
+BW_DEVICE void bw_bulk_wait_all(void)
+{
+}
+
+BW_DEVICE uint64_t bw_bulk_link(uint64_t address, uint64_t *, uint64_t *, uint32_t)
+{
+    return bw_load_link(address);
+}
+
 #endif
 #endif

@@ -5,6 +5,7 @@
 #include "status.h"
 
 #include <cuda.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -17,8 +18,9 @@
 #define BW_KERNELS(K)                                                                   \
     K(gate_hold) K(gate_relay)                                                          \
     K(fill) K(poison) K(check)                                                          \
-    K(copy_sweep) K(copy_stride) K(copy_stride8) K(copy_split)                          \
-    K(chase_build) K(chase) K(chase_check)                                                             \
+    K(copy_sweep) K(copy_stride) K(copy_stride8) K(copy_split) K(copy_tma)              \
+    K(read) K(read_sum) K(write)                                                        \
+    K(chase_build) K(chase) K(chase_tma) K(chase_check)                                 \
     K(corrupt)
 /* clang-format on */
 
@@ -30,6 +32,9 @@ enum bw_kernel {
 };
 
 struct bw_gpu;
+
+/* The bulk-copy kernels (copy_tma, chase_tma) do nothing on a GPU for which this is false. */
+bool bw_kernel_has_bulk(const struct bw_gpu *gpu);
 
 /* "bw_fill" and so on. */
 const char *bw_kernel_name(enum bw_kernel kernel);

@@ -41,10 +41,17 @@ static const struct {
     [KERNEL_check] = {512, 4, 16},        [KERNEL_copy_sweep] = {512, 2, 16},
     [KERNEL_copy_stride] = {512, 1, 16},  [KERNEL_copy_stride8] = {1024, 2, 16},
     [KERNEL_copy_split] = {512, 1, 8}, /* half of the threads copy each way */
-    [KERNEL_chase_build] = {256, 1, 128}, [KERNEL_chase] = {1, 0, 0},
-    [KERNEL_chase_check] = {256, 1, 128},
-    [KERNEL_corrupt] = {1, 0, 0},
+    [KERNEL_copy_tma] = {32, 4, 256},  /* a chunk a block                   */
+    [KERNEL_read] = {512, 4, 16},         [KERNEL_read_sum] = {512, 4, 16},
+    [KERNEL_write] = {512, 4, 16},        [KERNEL_chase_build] = {256, 1, 128},
+    [KERNEL_chase] = {1, 0, 0},           [KERNEL_chase_tma] = {1, 0, 0},
+    [KERNEL_chase_check] = {256, 1, 128}, [KERNEL_corrupt] = {1, 0, 0},
 };
+
+bool bw_kernel_has_bulk(const struct bw_gpu *gpu)
+{
+    return gpu->capability_major >= 9;
+}
 
 void bw_kernel_geometry(const struct bw_gpu *gpu, enum bw_kernel kernel, uint64_t bytes,
                         unsigned *grid, unsigned *block)

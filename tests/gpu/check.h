@@ -58,6 +58,10 @@ enum bw_status expect_pattern(struct bench *bench, CUdeviceptr p, uint64_t bytes
 /* The parts; each runs for all places. */
 enum bw_status check_patterns(struct bench *bench, const struct place *place, uint64_t bytes);
 enum bw_status check_copies(struct bench *bench, const struct place *place, uint64_t bytes);
+enum bw_status check_one_way(struct bench *bench, const struct place *place, uint64_t bytes);
+enum bw_status check_chase(struct bench *bench, const struct place *place, uint32_t nodes,
+                           uint32_t stride, uint64_t loads, bool by_tma);
+enum bw_status check_gates(struct bench *bench);
 enum bw_status check_passes(struct bench *bench);
 
 #endif

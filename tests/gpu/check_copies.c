@@ -5,7 +5,13 @@
 #include <string.h>
 
 static const enum bw_kernel copy_kernels[] = {KERNEL_copy_sweep, KERNEL_copy_stride,
-                                              KERNEL_copy_stride8};
+                                              KERNEL_copy_stride8, KERNEL_copy_tma};
+
+/* False, and to be left out, where the GPU has no unit for bulk copies. */
+static bool can_run(const struct bench *bench, enum bw_kernel kernel)
+{
+    return kernel != KERNEL_copy_tma || bw_kernel_has_bulk(bench->gpu);
+}
 
 /* The kernel's own shape, and odd ones. Blocks of the two-way copy are multiples of 64. */
 static const struct {
@@ -21,6 +27,7 @@ static enum bw_status one_copy(struct bench *bench, const struct place *place, u
     CUdeviceptr dst = place->b.ptr, src = place->a.ptr;
     uint64_t passes = 1 + shape;
     void *args[] = {&dst, &src, &bytes, &passes};
+    const unsigned block = kernel == KERNEL_copy_tma ? 32 : shapes[shape].block;
     enum bw_status st = BW_OK;
     char what[80];
 
@@ -30,7 +37,7 @@ static enum bw_status one_copy(struct bench *bench, const struct place *place, u
     TRY(plant_canary(bench, dst, bytes));
     TRY(fill(bench, src, bytes, seed));
     TRY(poison(bench, dst, bytes, seed));
-    TRY(launch(bench, kernel, bytes, shapes[shape].grid, shapes[shape].block, args));
+    TRY(launch(bench, kernel, bytes, shapes[shape].grid, block, args));
     TRY(expect_pattern(bench, dst, bytes, seed, 0, what));
     TRY(expect_pattern(bench, src, bytes, seed, 0, what));
 out:
@@ -89,13 +96,50 @@ out:
     return st;
 }
 
+/* The sum of what is read, against the sum of what was written, and what bw_write writes. */
+enum bw_status check_one_way(struct bench *bench, const struct place *place, uint64_t bytes)
+{
+    const CUdeviceptr p = place->b.ptr;
+    const uint64_t zero[2] = {0, 0};
+    CUdeviceptr sums = bench->report.ptr, other = sums + 8, buffer = p;
+    uint32_t seed = (uint32_t)bytes + 5;
+    uint64_t passes = 3, got[2] = {0, 0}, expected = 0;
+    void *read[] = {&buffer, &bytes, &passes, &sums};
+    void *sum[] = {&bytes, &seed, &other};
+    void *write[] = {&buffer, &bytes, &passes, &seed};
+    enum bw_status st = BW_OK;
+
+    TRY(plant_canary(bench, p, bytes));
+    TRY(poison(bench, p, bytes, seed));
+    TRY(launch(bench, KERNEL_write, bytes, 0, 0, write));
+    TRY(expect_pattern(bench, p, bytes, seed, 0, "bw_write"));
+    for (unsigned shape = 0; shape < SHAPES; shape++) {
+        TRY(to_device(bench, sums, zero, sizeof(zero)));
+        TRY(launch(bench, KERNEL_read, bytes, shapes[shape].grid, shapes[shape].block, read));
+        TRY(launch(bench, KERNEL_read_sum, bytes, shapes[shape].grid, shapes[shape].block, sum));
+        TRY(to_host(bench, got, sums, sizeof(got)));
+        expected = 0;
+        for (uint64_t i = 0; i < bytes; i++) {
+            expected += (uint64_t)bw_pattern_byte(i, seed) << (i % 4 * 8);
+        }
+        check(bench, got[0] == passes * expected && got[1] == expected,
+              "bw_read from %s, %llu bytes: %llu and %llu, not %llu", place->name,
+              (unsigned long long)bytes, (unsigned long long)got[0], (unsigned long long)got[1],
+              (unsigned long long)expected);
+    }
+out:
+    return st;
+}
+
 enum bw_status check_copies(struct bench *bench, const struct place *place, uint64_t bytes)
 {
     enum bw_status st = BW_OK;
 
     for (unsigned shape = 0; shape < SHAPES; shape++) {
         for (size_t k = 0; k < sizeof(copy_kernels) / sizeof(copy_kernels[0]); k++) {
-            TRY(one_copy(bench, place, bytes, copy_kernels[k], shape));
+            if (can_run(bench, copy_kernels[k])) {
+                TRY(one_copy(bench, place, bytes, copy_kernels[k], shape));
+            }
         }
         TRY(one_split(bench, place, bytes, shape));
     }
@@ -157,6 +201,9 @@ enum bw_status check_passes(struct bench *bench)
         const enum bw_kernel kernel = copy_kernels[k];
         double rate = 0, engine_rate = (double)bench->bytes_max / engine;
 
+        if (!can_run(bench, kernel)) {
+            continue;
+        }
         TRY(time_copy(bench, device->b.ptr, device->a.ptr, kernel, bytes, 16, &one));
         TRY(time_copy(bench, device->b.ptr, device->a.ptr, kernel, bytes, 1024, &many));
         check(bench, many > 8 * one, "%s: 16 passes take %f ms, 1024 %f ms", bw_kernel_name(kernel),
