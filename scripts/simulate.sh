@@ -9,6 +9,7 @@ usage: scripts/simulate.sh [-g GPUS | -m MACHINE] [-x "LINE;LINE..."] [BWTOOL AR
   -g GPUS     so many GPUs behind NVSwitches (default 2)
   -m MACHINE  a machine file, or the name of one in tests/sim/machines
   -x LINES    more lines of a machine file, for example faults
+The first other word, or what follows --, begins the arguments of bwtool.
 The binary is build/bwtool, or BWTOOL_BUILD/bwtool; BWTOOL_TESTS must have been ON.
 END
     exit 2
@@ -19,18 +20,23 @@ build=${BWTOOL_BUILD:-$root/build}
 machines=$root/tests/sim/machines
 machine=$machines/h200.txt
 begin='gpus 2'
-while getopts g:m:x: option; do
-    case $option in
-    g) begin="gpus $OPTARG" machine=$machines/h200.txt ;;
-    m)
-        begin='' machine=$OPTARG
-        [ -e "$machine" ] || machine=$machines/${OPTARG%.txt}.txt
+while [ $# -gt 0 ]; do
+    case $1 in
+    -g | -m | -x) [ $# -gt 1 ] || usage ;;&
+    -g) begin="gpus $2" machine=$machines/h200.txt ;;
+    -m)
+        begin='' machine=$2
+        [ -e "$machine" ] || machine=$machines/${2%.txt}.txt
         ;;
-    x) export SIM_EXTRA=$OPTARG ;;
-    *) usage ;;
+    -x) export SIM_EXTRA=$2 ;;
+    --)
+        shift
+        break
+        ;;
+    *) break ;;
     esac
+    shift 2
 done
-shift $((OPTIND - 1))
 
 folder=$build/sim
 if [ ! -e "$folder/libcuda.so.1" ]; then
