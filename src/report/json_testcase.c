@@ -151,7 +151,8 @@ json_t *bw_json_testcase(const struct bw_testcase_result *result, bool has_sampl
         set_definition(object, result->tc);
     }
     bw_json_set(object, "buffer_bytes",
-                result->buffer_bytes > 0 ? bw_json_count(result->buffer_bytes) : json_null());
+                result->tc != NULL && result->buffer_bytes > 0 ? bw_json_count(result->buffer_bytes)
+                                                               : json_null());
     bw_json_set(object, "wall_seconds", bw_json_real(result->wall_seconds));
     bw_json_set(object, "matrices", matrices);
     free(reason);
