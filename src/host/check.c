@@ -9,6 +9,8 @@
 
 enum { LINE_WORDS = 8 };
 
+#define LINE_BYTES (LINE_WORDS * sizeof(uint64_t))
+
 /* Memory that check() compares. */
 static void *checked(const struct bw_cpu_job *job)
 {
@@ -68,10 +70,10 @@ static void check_slice(void *context, int index)
 
     slice->wrong_bytes = 0;
     slice->first_offset = 0;
-    for (size_t i = slice->begin; i < slice->end; i += 8 * LINE_WORDS) {
-        const size_t end = slice->end - i < 8 * LINE_WORDS ? slice->end : i + 8 * LINE_WORDS;
+    for (size_t i = slice->begin; i < slice->end; i += LINE_BYTES) {
+        const size_t end = slice->end - i < LINE_BYTES ? slice->end : i + LINE_BYTES;
 
-        if (end - i == 8 * LINE_WORDS &&
+        if (end - i == LINE_BYTES &&
             !line_differs(job, data + i / 8, first + i / 8 * BW_PATTERN_STEP, i / 8)) {
             continue;
         }

@@ -155,11 +155,11 @@ enum bw_status bw_cpu_job_open(struct bw_cpu_job **job, const struct bw_topology
     TRY(open_memory(j, topology));
     TRY(bw_workers_open(&j->workers, topology, spec->cpu_node, threads));
     *job = j;
+    j = NULL;
 out:
-    if (st != BW_OK) {
-        bw_cpu_job_close(j);
-    }
-    return st;
+    bw_cpu_job_close(j);
+    /* a job whose threads stay out is left alone on purpose */
+    return st; /* NOLINT(clang-analyzer-unix.Malloc) */
 }
 
 void bw_cpu_job_close(struct bw_cpu_job *job)

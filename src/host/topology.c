@@ -226,11 +226,10 @@ enum bw_status bw_topology_open(struct bw_topology **topology, const char *xml)
     memory = bw_mempolicy_nodes(&t->home_memory);
     TRY(bw_topology_find_nodes(t, t->usable, memory));
     *topology = t;
+    t = NULL;
 out:
     hwloc_bitmap_free(memory);
-    if (st != BW_OK) {
-        bw_topology_close(t);
-    }
+    bw_topology_close(t);
     return st;
 }
 

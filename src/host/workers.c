@@ -147,10 +147,9 @@ enum bw_status bw_workers_open(struct bw_workers **workers, const struct bw_topo
         TRY(start_thread(all));
     }
     *workers = all;
+    all = NULL;
 out:
-    if (st != BW_OK) {
-        (void)bw_workers_close(all, UINT64_MAX / 4);
-    }
+    (void)bw_workers_close(all, UINT64_MAX / 4);
     return st;
 }
 
@@ -192,7 +191,7 @@ bool bw_workers_close(struct bw_workers *workers, uint64_t grace_ns)
     if (!is_over) {
         return false;
     }
-    for (int i = 0; i < workers->count; i++) {
+    for (int i = 0; workers->threads != NULL && i < workers->count; i++) {
         pthread_join(workers->threads[i].thread, NULL);
     }
     if (workers->has_lock) {
