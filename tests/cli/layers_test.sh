@@ -11,7 +11,7 @@ order="cli report shmem measure plan world host gpu base"
 # Folder of each contract in include/bwtool/, and of kernels/params.h.
 declare -A home=(
     [options]=cli [select]=cli
-    [report]=report [result]=report [compare]=report
+    [report]=report [result]=report [compare]=report [git_version]=report
     [shmem]=shmem
     [measure]=measure [stats]=measure [engine]=measure [gate]=measure [pool]=measure
     [verify]=measure [state]=measure [peak]=measure [sampling]=measure
@@ -34,17 +34,9 @@ verdict() { # NAME, and on stdin what is wrong
     fi
 }
 
-rank() {
-    local i=0 folder
-    for folder in $order; do
-        [ "$folder" = "$1" ] && break
-        i=$((i + 1))
-    done
-    echo "$i"
-}
-declare -A ranks
+declare -A ranks=()
 for folder in $order; do
-    ranks[$folder]=$(rank "$folder")
+    ranks[$folder]=${#ranks[@]}
 done
 
 # "FILE HEADER" for every #include "..." of the files given.
@@ -57,15 +49,15 @@ quoted_includes() {
 check_includes() {
     local tree=$1 file header name from to
     quoted_includes "$tree"/src/*/*.[ch] "$tree"/include/bwtool/*.h | while read -r file header; do
-        name=$(basename "$header" .h)
-        case $file in
-        */src/*) from=$(basename "$(dirname "$file")") ;;
-        *) from=${home[$(basename "$file" .h)]-unknown} ;;
-        esac
+        name=${header##*/} name=${name%.h}
+        from=${file%/*} from=${from##*/}
+        if [ "$from" = bwtool ]; then
+            from=${file##*/} from=${home[${from%.h}]-unknown}
+        fi
         if [ -e "$tree/src/$from/$header" ]; then
             to=$from # a private header of its own folder
         elif [[ $header == */* && $header != bwtool/* ]]; then
-            to=$(basename "$(dirname "$header")")
+            to=${header%/*} to=${to##*/}
         else
             to=${home[$name]-unknown}
         fi
@@ -89,10 +81,13 @@ who_includes() {
         grep -vE "/src/($folders)/|/include/bwtool/(cu|cu_compat|gpu|kernels)\.h$"
 }
 
-# Code without comments and string contents, so that words in them don't count.
+# Code without comments and string contents, so that words in them don't count,
+# as "FILE:LINE:CODE".
 code_of() {
-    sed -E 's/"([^"\\]|\\.)*"/""/g; s://.*$::' "$1" | awk '
+    awk '
+        FNR == 1 { inside = 0 }
         { line = $0
+          gsub(/"([^"\\]|\\.)*"/, "\"\"", line)
           while (1) {
               if (inside) {
                   end = index(line, "*/")
@@ -103,25 +98,37 @@ code_of() {
               if (!start) break
               rest = substr(line, start + 2); end = index(rest, "*/")
               if (end) { line = substr(line, 1, start - 1) " " substr(rest, end + 2) }
-              else { printf "%s", substr(line, 1, start - 1); line = ""; inside = 1 }
+              else { line = substr(line, 1, start - 1); inside = 1; break }
           }
-          print line }'
+          sub(/\/\/.*$/, "", line)
+          print FILENAME ":" FNR ":" line }' "$@"
+}
+
+# found WORDS FILE...: lines of code with one of the words.
+found() {
+    local words=$1
+    shift
+    [ $# -eq 0 ] || code_of "$@" | grep -E ":[0-9]+:(.*[^a-zA-Z0-9_])?($words)"
 }
 
 # check_prints TREE: results are printed in report/, messages in base/log.c.
 # The command line prints help and hands stdout on; a plan prints itself to
 # the stream it is given.
 check_prints() {
-    local tree=$1 file words
-    for file in "$tree"/src/*/*.c; do
+    local file cli=() plan=() others=()
+    local straight='(v?printf|puts|putchar|perror)[[:space:]]*\('
+    local streams='(stdout|stderr)($|[^a-zA-Z0-9_])'
+    for file in "$1"/src/*/*.c; do
         case $file in
-        */src/report/*.c | */src/base/log.c) continue ;;
-        */src/cli/*.c) words='(v?printf|puts|putchar|perror)[[:space:]]*\(' ;;
-        */src/plan/*.c) words='(v?printf|puts|putchar|perror)[[:space:]]*\(|\<(stdout|stderr)\>' ;;
-        *) words='(v?f?printf|f?puts|f?putc|putchar|fwrite|perror)[[:space:]]*\(|\<(stdout|stderr)\>' ;;
+        */src/report/*.c | */src/base/log.c) ;;
+        */src/cli/*.c) cli+=("$file") ;;
+        */src/plan/*.c) plan+=("$file") ;;
+        *) others+=("$file") ;;
         esac
-        code_of "$file" | grep -nE "(^|[^a-zA-Z0-9_])($words)" | sed "s|^|$file:|"
     done
+    found "$straight" "${cli[@]}"
+    found "$straight|$streams" "${plan[@]}"
+    found "(v?f?printf|f?puts|f?putc|putchar|fwrite|perror)[[:space:]]*\\(|$streams" "${others[@]}"
 }
 
 # The checks can see: a tree with one mistake of each kind.

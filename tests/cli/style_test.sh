@@ -44,14 +44,11 @@ mapfile -t texts < <(files '*.md' '*.1' '*.txt' '*.awk' '*.cmake')
 mapfile -t all < <(printf '%s\n' "${c_files[@]}" "${cuda_files[@]}" "${scripts[@]}" \
     "${python[@]}" "${texts[@]}" | sort -u | grep -v '^$')
 
-{
-    for file in "${c_files[@]}" "${cuda_files[@]}"; do
-        head -n 1 "$file" | grep -qF 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
-    done
-    for file in "${scripts[@]}" "${python[@]}"; do
-        head -n 3 "$file" | grep -qF 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
-    done
-} | verdict "the licence stands on top of every source"
+# In the first line or, below what says how to run a file, in the third at most.
+grep -nF 'SPDX-License-Identifier: Apache-2.0' "${c_files[@]}" "${cuda_files[@]}" "${scripts[@]}" \
+    "${python[@]}" | grep -E '^[^:]+:[1-3]:' | cut -d: -f1 | sort -u |
+    comm -13 - <(printf '%s\n' "${c_files[@]}" "${cuda_files[@]}" "${scripts[@]}" "${python[@]}" |
+        sort -u) | verdict "the licence stands on top of every source"
 
 grep -nE '[[:blank:]]+$' "${c_files[@]}" "${cuda_files[@]}" "${scripts[@]}" "${python[@]}" |
     verdict "no line ends in blanks"
@@ -63,9 +60,8 @@ grep -nE '\b(TODO|FIXME|XXX)\b' "${c_files[@]}" "${cuda_files[@]}" "${scripts[@]
 # Other versions of clang-format differ in details, so that only the one of
 # Debian 12 decides.
 if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
-    for file in "${c_files[@]}"; do
-        clang-format "$file" | cmp -s - "$file" || echo "$file: run clang-format -i on it"
-    done |
+    clang-format --dry-run "${c_files[@]}" 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning:.*//p' | sort -u |
+        sed 's/$/: run clang-format -i on it/' |
         verdict "formatted as .clang-format says"
 else
     skip "formatting: no clang-format 14"
@@ -81,11 +77,9 @@ if command -v shellcheck >/dev/null; then
 else
     skip "scripts: no shellcheck"
 fi
-{
-    for file in "${python[@]}"; do
-        python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])' "$file" 2>&1
-    done
-} | verdict "Python files are Python"
+python3 -c 'import ast, sys
+for name in sys.argv[1:]:
+    ast.parse(open(name).read(), name)' "${python[@]}" 2>&1 | verdict "Python files are Python"
 
 # sizes AIM LIMIT WHAT, on stdin lines "NUMBER WHERE": what is above.
 sizes() {
