@@ -9,7 +9,8 @@
 /*
  * Writers of a run. Each gets the same structures at the same moments. Text is
  * written as it comes and flushed at each "Running" line; JSON is one document
- * at the end, also after a fatal error.
+ * at the end, also after a fatal error. That `out` took it all is for its owner
+ * to check, by ferror(), at the end.
  */
 
 struct bw_report {
@@ -18,12 +19,13 @@ struct bw_report {
 };
 
 struct bw_report_ops {
-    const char *name; /* as -F knows it: "text", "json", "perf" */
-    void (*begin)(struct bw_report *report);                            /* version lines              */
-    void (*devices)(struct bw_report *report);                          /* once drivers are known     */
-    void (*running)(struct bw_report *report, const char *name);        /* a testcase begins          */
-    void (*testcase)(struct bw_report *report, const struct bw_testcase_result *result); /* it ended */
-    void (*end)(struct bw_report *report);                              /* always called, exactly once */
+    const char *name;                          /* as -F knows it: "text", "json", "perf" */
+    void (*begin)(struct bw_report *report);   /* version lines              */
+    void (*devices)(struct bw_report *report); /* once drivers are known     */
+    void (*running)(struct bw_report *report, const char *name); /* a testcase begins          */
+    void (*testcase)(struct bw_report *report,
+                     const struct bw_testcase_result *result); /* it ended */
+    void (*end)(struct bw_report *report);                     /* always called, exactly once */
 };
 
 extern const struct bw_report_ops bw_report_text, bw_report_json, bw_report_perf;

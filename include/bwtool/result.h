@@ -33,8 +33,8 @@ struct bw_testcase_result {
     bool by_index;                /* not found: the user gave a number                     */
     const struct bw_testcase *tc; /* NULL if not found */
     enum bw_verdict verdict;
-    enum bw_status status;  /* the worst of its cells' */
-    char *reason;           /* NULL if there is none  */
+    enum bw_status status; /* the worst of its cells' */
+    char *reason;          /* NULL if there is none  */
     struct bw_matrix matrices[3];
     int matrix_count;
     uint64_t buffer_bytes; /* of this testcase: a latency has its own */
@@ -60,9 +60,9 @@ struct bw_node_info {
 /* The whole run. */
 struct bw_run {
     int argc;
-    char **argv;             /* borrowed */
+    char **argv; /* borrowed */
     char host[256];
-    char system[256];        /* "Linux 6.1.0 x86_64" */
+    char system[256]; /* "Linux 6.1.0 x86_64" */
     char workdir[1024];
     char started[32];        /* ISO 8601, UTC */
     int cuda_version;        /* 12080; 0 if there is no driver                          */
@@ -75,12 +75,12 @@ struct bw_run {
     struct bw_sampling sampling;
     struct bw_device_info *devices;
     int device_count;
-    int node_count;          /* NUMA nodes */
+    int node_count;             /* NUMA nodes */
     struct bw_node_info *nodes; /* node_count of them, or NULL; the run's own */
-    bool *peer;              /* device_count x device_count, or NULL */
+    bool *peer;                 /* device_count x device_count, or NULL */
     struct bw_testcase_result *testcases;
     size_t testcase_count, testcase_room;
-    char *error;             /* what ended the run, or NULL */
+    char *error; /* what ended the run, or NULL */
     double wall_seconds;
     int exit_status;
 };

@@ -51,7 +51,8 @@ int main(int argc, char **argv)
         bw_world_close_all(&world);
     }
     bw_options_free(&options);
-    if (fflush(stdout) != 0 && status == EXIT_SUCCESS) {
+    /* The writers flush too, and then only ferror() remembers. */
+    if ((fflush(stdout) != 0 || ferror(stdout) != 0) && status == EXIT_SUCCESS) {
         bw_error("standard output could not be written");
         status = EXIT_FAILURE;
     }

@@ -9,6 +9,14 @@
  * BWTOOL_GOLDEN_UPDATE=1 at the start writes the files instead.
  */
 
+/* To be asked at the start: tests empty the environment. */
+static inline bool golden_is_update(void)
+{
+    const char *value = getenv("BWTOOL_GOLDEN_UPDATE");
+
+    return value != NULL && strcmp(value, "1") == 0;
+}
+
 /* Replace each `from` that follows `before`; the caller frees the result, `text` is freed. */
 static inline char *golden_replace(char *text, const char *before, const char *from, const char *to)
 {

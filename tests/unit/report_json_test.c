@@ -438,6 +438,6 @@ int main(void)
         cmocka_unit_test(definitions_tell_testcases_apart),
     };
 
-    is_update = getenv("BWTOOL_GOLDEN_UPDATE") != NULL;
+    is_update = golden_is_update();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

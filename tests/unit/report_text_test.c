@@ -284,6 +284,6 @@ int main(void)
         cmocka_unit_test(writers_are_found_by_name),
     };
 
-    is_update = getenv("BWTOOL_GOLDEN_UPDATE") != NULL;
+    is_update = golden_is_update();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
