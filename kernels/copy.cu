@@ -136,6 +136,7 @@ BW_KERNEL BW_BOUNDS(1024)
 }
 
 /* Sweeps until the forward warps are done, but once at least; returns the bytes moved. */
+template <int N>
 BW_DEVICE uint64_t copy_until_done(void *dst, const void *src, uint64_t bytes, uint64_t thread,
                                    uint64_t threads, const uint32_t *done, uint32_t warps)
 {
@@ -145,12 +146,12 @@ BW_DEVICE uint64_t copy_until_done(void *dst, const void *src, uint64_t bytes, u
     for (int is_swept = 0;; is_swept = 1) {
         uint64_t i = thread;
 
-        for (; i + 11 * threads < vectors; i += 12 * threads) {
+        for (; i + (N - 1) * threads < vectors; i += N * threads) {
             /* Asked for before the loads and looked at after the stores: costs no wait. */
             const uint32_t now_done = bw_load_relaxed(done);
 
-            copy_chunk<by_l2, 12>((uint4 *)dst + i, (const uint4 *)src + i, threads);
-            moved += 16 * 12;
+            copy_chunk<by_l2, N>((uint4 *)dst + i, (const uint4 *)src + i, threads);
+            moved += 16 * N;
             if (is_swept && now_done >= warps) {
                 return moved;
             }
@@ -170,9 +171,9 @@ BW_DEVICE uint64_t copy_until_done(void *dst, const void *src, uint64_t bytes, u
  * resident at once (the odd warps wait for all even ones), and a multiple of
  * 64 threads wide.
  */
-BW_KERNEL BW_BOUNDS(512)
-    bw_copy_split(void *fwd_dst, const void *fwd_src, void *rev_dst, const void *rev_src,
-                  uint64_t bytes, uint64_t passes, struct bw_split_state *state)
+template <int Forward, int Reverse>
+BW_DEVICE void copy_split(void *fwd_dst, const void *fwd_src, void *rev_dst, const void *rev_src,
+                          uint64_t bytes, uint64_t passes, struct bw_split_state *state)
 {
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const uint64_t thread = (uint64_t)blockIdx.x * (blockDim.x / 2) + warp / 2 * 32 + lane;
@@ -182,7 +183,7 @@ BW_KERNEL BW_BOUNDS(512)
         bw_max_u64(&state->not_begin_ns, ~bw_now_ns());
     }
     if (warp % 2 == 0) {
-        copy_passes<by_l2, 12>(fwd_dst, fwd_src, bytes, passes, thread, threads);
+        copy_passes<by_l2, Forward>(fwd_dst, fwd_src, bytes, passes, thread, threads);
         __threadfence_system(); /* all has arrived */
         __syncwarp();
         if (lane == 0) {
@@ -191,7 +192,7 @@ BW_KERNEL BW_BOUNDS(512)
         }
     } else {
         const uint64_t moved =
-            bw_sum_of_warp(copy_until_done(rev_dst, rev_src, bytes, thread, threads,
+            bw_sum_of_warp(copy_until_done<Reverse>(rev_dst, rev_src, bytes, thread, threads,
                                            &state->forward_done, (uint32_t)(threads / 32)));
 
         __threadfence_system();
@@ -201,4 +202,23 @@ BW_KERNEL BW_BOUNDS(512)
             bw_add_u64(&state->reverse_bytes, moved);
         }
     }
+}
+
+/*
+ * Reads of host memory have four vectors in flight, writes to it one: stores
+ * wait for nobody, and more of them keep the reads waiting (measured, see
+ * docs/MEASUREMENTS.md).
+ */
+BW_KERNEL BW_BOUNDS(512)
+    bw_copy_split_in(void *fwd_dst, const void *fwd_src, void *rev_dst, const void *rev_src,
+                     uint64_t bytes, uint64_t passes, struct bw_split_state *state)
+{
+    copy_split<4, 1>(fwd_dst, fwd_src, rev_dst, rev_src, bytes, passes, state);
+}
+
+BW_KERNEL BW_BOUNDS(512)
+    bw_copy_split_out(void *fwd_dst, const void *fwd_src, void *rev_dst, const void *rev_src,
+                      uint64_t bytes, uint64_t passes, struct bw_split_state *state)
+{
+    copy_split<1, 4>(fwd_dst, fwd_src, rev_dst, rev_src, bytes, passes, state);
 }

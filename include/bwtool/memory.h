@@ -15,10 +15,10 @@
 struct bw_buffer {
     CUdeviceptr ptr; /* 0: closed */
     size_t bytes;
-    int gpu;           /* where it is; for host memory, the GPU it is near to */
+    int gpu; /* where it is; for host memory, the GPU it is near to */
     bool is_host;
-    bool is_huge;      /* host: asked the kernel for huge pages, and it agreed */
-    void *map;         /* host: what mmap gave, map_bytes long; else NULL      */
+    bool is_huge; /* host: asked the kernel for huge pages, and it agreed */
+    void *map;    /* host: what mmap gave, map_bytes long; else NULL      */
     size_t map_bytes;
     bool is_registered;
     double open_ms; /* what it cost */

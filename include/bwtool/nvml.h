@@ -22,7 +22,8 @@ const char *bw_nvml_driver_version(void);
 struct bw_nvml_device;
 struct bw_nvml_device *bw_nvml_device(const char *uuid);
 
-/* Why two GPUs have no peer access, in NVML's words, e.g. "chipset not supported"; NULL if unknown. */
+/* Why two GPUs have no peer access, in NVML's words, e.g. "chipset not supported"; NULL if unknown.
+ */
 const char *bw_nvml_p2p_reason(const char *uuid_a, const char *uuid_b);
 
 /* True if the GPU is split by MIG. */

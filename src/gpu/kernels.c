@@ -35,17 +35,28 @@ static const struct {
     unsigned block;
     unsigned blocks_per_sm;  /* at most; 0: a single thread */
     unsigned bytes_a_thread; /* below so many, a thread is not worth while */
+    unsigned blocks_max;     /* 0: as many as that                         */
 } shapes[BW_KERNEL_COUNT] = {
-    [KERNEL_gate_hold] = {1, 0, 0},       [KERNEL_gate_relay] = {1, 0, 0},
-    [KERNEL_fill] = {512, 4, 16},         [KERNEL_poison] = {512, 4, 16},
-    [KERNEL_check] = {512, 4, 16},        [KERNEL_copy_sweep] = {512, 2, 16},
-    [KERNEL_copy_stride] = {512, 1, 16},  [KERNEL_copy_stride8] = {1024, 2, 16},
-    [KERNEL_copy_split] = {512, 1, 8}, /* half of the threads copy each way */
-    [KERNEL_copy_tma] = {32, 4, 256},  /* a chunk a block                   */
-    [KERNEL_read] = {512, 4, 16},         [KERNEL_read_sum] = {512, 4, 16},
-    [KERNEL_write] = {512, 4, 16},        [KERNEL_chase_build] = {256, 1, 128},
-    [KERNEL_chase] = {1, 0, 0},           [KERNEL_chase_tma] = {1, 0, 0},
-    [KERNEL_chase_check] = {256, 1, 128}, [KERNEL_corrupt] = {1, 0, 0},
+    [KERNEL_gate_hold] = {1, 0, 0},
+    [KERNEL_gate_relay] = {1, 0, 0},
+    [KERNEL_fill] = {512, 4, 16},
+    [KERNEL_poison] = {512, 4, 16},
+    [KERNEL_check] = {512, 4, 16},
+    [KERNEL_copy_sweep] = {512, 2, 16},
+    [KERNEL_copy_stride] = {512, 1, 16},
+    [KERNEL_copy_stride8] = {1024, 2, 16},
+    /* Half of the threads copy each way; more writers keep the reads waiting (measured). */
+    [KERNEL_copy_split_in] = {512, 1, 8},
+    [KERNEL_copy_split_out] = {512, 1, 8, 32},
+    [KERNEL_copy_tma] = {32, 4, 256}, /* a chunk a block                   */
+    [KERNEL_read] = {512, 4, 16},
+    [KERNEL_read_sum] = {512, 4, 16},
+    [KERNEL_write] = {512, 4, 16},
+    [KERNEL_chase_build] = {256, 1, 128},
+    [KERNEL_chase] = {1, 0, 0},
+    [KERNEL_chase_tma] = {1, 0, 0},
+    [KERNEL_chase_check] = {256, 1, 128},
+    [KERNEL_corrupt] = {1, 0, 0},
 };
 
 bool bw_kernel_has_bulk(const struct bw_gpu *gpu)
@@ -57,10 +68,13 @@ void bw_kernel_geometry(const struct bw_gpu *gpu, enum bw_kernel kernel, uint64_
                         unsigned *grid, unsigned *block)
 {
     const unsigned per_sm = shapes[kernel].blocks_per_sm;
-    const uint64_t most = (uint64_t)per_sm * (unsigned)(gpu->sm_count > 0 ? gpu->sm_count : 1);
+    uint64_t most = (uint64_t)per_sm * (unsigned)(gpu->sm_count > 0 ? gpu->sm_count : 1);
     const uint64_t block_bytes = (uint64_t)shapes[kernel].block * shapes[kernel].bytes_a_thread;
     uint64_t blocks = 1;
 
+    if (shapes[kernel].blocks_max != 0 && most > shapes[kernel].blocks_max) {
+        most = shapes[kernel].blocks_max;
+    }
     if (per_sm > 0) {
         blocks = bytes / block_bytes + (bytes % block_bytes != 0);
         blocks = blocks > most ? most : blocks;

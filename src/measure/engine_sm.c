@@ -64,7 +64,9 @@ static enum bw_status queue_split(struct bw_lane *lane, unsigned long long copie
     void *args[] = {&forward->dst, &forward->src, &back->dst,   &back->src,
                     &lane->bytes,  &passes,       &state.device};
 
-    return launch(lane, KERNEL_copy_split, args);
+    return launch(lane,
+                  forward->src_end.mem == MEM_HOST ? KERNEL_copy_split_in : KERNEL_copy_split_out,
+                  args);
 }
 
 /*

@@ -65,7 +65,7 @@ out:
 }
 
 static enum bw_status one_split(struct bench *bench, const struct place *place, uint64_t bytes,
-                                unsigned shape)
+                                enum bw_kernel kernel, unsigned shape)
 {
     const uint32_t seed = (uint32_t)bytes * 11 + shape;
     struct bw_split_state zero = {0};
@@ -77,9 +77,9 @@ static enum bw_status one_split(struct bench *bench, const struct place *place, 
     char what[80];
 
     if (grid == 0) {
-        bw_kernel_geometry(bench->gpu, KERNEL_copy_split, bytes, &grid, &block);
+        bw_kernel_geometry(bench->gpu, kernel, bytes, &grid, &block);
     }
-    snprintf(what, sizeof(what), "bw_copy_split with %s, grid %u", place->name, grid);
+    snprintf(what, sizeof(what), "%s with %s, grid %u", bw_kernel_name(kernel), place->name, grid);
     for (int i = 0; i < 4; i++) {
         TRY(plant_canary(bench, p[i], bytes));
     }
@@ -88,7 +88,7 @@ static enum bw_status one_split(struct bench *bench, const struct place *place, 
     TRY(fill(bench, p[3], bytes, seed + 1));
     TRY(poison(bench, p[2], bytes, seed + 1));
     TRY(to_device(bench, bench->report.ptr, &zero, sizeof(zero)));
-    TRY(launch(bench, KERNEL_copy_split, bytes, grid, block, args));
+    TRY(launch(bench, kernel, bytes, grid, block, args));
     TRY(expect_pattern(bench, p[0], bytes, seed, 0, what));
     TRY(expect_pattern(bench, p[2], bytes, seed + 1, 0, what));
     TRY(expect_state(bench, bytes, grid * block / 64, what));
@@ -141,7 +141,8 @@ enum bw_status check_copies(struct bench *bench, const struct place *place, uint
                 TRY(one_copy(bench, place, bytes, copy_kernels[k], shape));
             }
         }
-        TRY(one_split(bench, place, bytes, shape));
+        TRY(one_split(bench, place, bytes, KERNEL_copy_split_in, shape));
+        TRY(one_split(bench, place, bytes, KERNEL_copy_split_out, shape));
     }
 out:
     return st;

@@ -70,65 +70,71 @@ static void cost_split(sim_work &work, void *fwd_dst, const void *fwd_src, void 
     move(work, nullptr, state, sizeof(*state), 0);
 }
 
-typedef sim_bound<bw_copy_split, cost_split> split;
-
-static void resize_split(void *args, void *, size_t bytes, void *)
-{
-    auto &a = split::args_of(args);
-
-    std::get<4>(a) = bytes == 0 ? 0 : std::get<4>(a);
-    std::get<5>(a) = std::get<5>(a) > 2 ? 2 : std::get<5>(a);
-}
-
 /* A thread of the odd warps: its chunks a pass, its bytes a pass, and its looks in all. */
 struct split_share {
     uint64_t chunks, bytes, looks, moved;
 };
 
-static split_share share_of(uint64_t bytes, const sim_shape *shape, uint64_t thread)
-{
-    const uint64_t threads = (uint64_t)shape->grid.x * shape->block.x / 2;
-    const uint64_t vectors = bytes / 16, tail = bytes % 16;
-    const double passes = shape->passes < 1 ? 1 : shape->passes;
-    split_share s = {};
-    uint64_t whole = (uint64_t)passes;
+/* `N` vectors are a chunk of the odd warps: how many they have in flight. */
+template <auto Kernel, uint64_t N> struct split_model {
+    typedef sim_bound<Kernel, cost_split> bound;
 
-    s.chunks = thread + 11 * threads < vectors
-                   ? (vectors - thread - 11 * threads + 12 * threads - 1) / (12 * threads)
-                   : 0;
-    s.bytes = thread < vectors ? (vectors - thread + threads - 1) / threads * 16 : 0;
-    s.bytes += thread < tail ? (tail - thread + threads - 1) / threads : 0;
-    s.looks = (uint64_t)ceil((passes - (double)whole) * (double)(s.chunks + 1));
-    /* The last look of a pass comes after its ragged end. */
-    s.moved = s.looks > s.chunks ? s.bytes : 192 * s.looks;
-    s.moved += whole * s.bytes;
-    s.looks += whole * (s.chunks + 1);
-    return s;
-}
+    static void resize(void *args, void *, size_t bytes, void *)
+    {
+        auto &a = bound::args_of(args);
 
-static double settle_split(const void *args, const sim_shape *shape)
-{
-    const uint64_t bytes = std::get<4>(*(const split::pack_t *)args);
-    const uint64_t threads = (uint64_t)shape->grid.x * shape->block.x / 2;
-    uint64_t moved = 0;
-
-    for (uint64_t thread = 0; thread < threads; thread++) {
-        moved += share_of(bytes, shape, thread).moved;
+        std::get<4>(a) = bytes == 0 ? 0 : std::get<4>(a);
+        std::get<5>(a) = std::get<5>(a) > 2 ? 2 : std::get<5>(a);
     }
-    return (double)moved;
-}
 
-static unsigned long looks_split(const void *args, const sim_shape *shape, unsigned long thread)
-{
-    return share_of(std::get<4>(*(const split::pack_t *)args), shape, thread).looks;
-}
+    static split_share share_of(uint64_t bytes, const sim_shape *shape, uint64_t thread)
+    {
+        const uint64_t threads = (uint64_t)shape->grid.x * shape->block.x / 2;
+        const uint64_t vectors = bytes / 16, tail = bytes % 16;
+        const double passes = shape->passes < 1 ? 1 : shape->passes;
+        split_share s = {};
+        uint64_t whole = (uint64_t)passes;
 
-static void account_split(void *args, double bytes)
-{
-    bw_split_state *state = std::get<6>(split::args_of(args));
+        s.chunks = thread + (N - 1) * threads < vectors
+                       ? (vectors - thread - (N - 1) * threads + N * threads - 1) / (N * threads)
+                       : 0;
+        s.bytes = thread < vectors ? (vectors - thread + threads - 1) / threads * 16 : 0;
+        s.bytes += thread < tail ? (tail - thread + threads - 1) / threads : 0;
+        s.looks = (uint64_t)ceil((passes - (double)whole) * (double)(s.chunks + 1));
+        /* The last look of a pass comes after its ragged end. */
+        s.moved = s.looks > s.chunks ? s.bytes : 16 * N * s.looks;
+        s.moved += whole * s.bytes;
+        s.looks += whole * (s.chunks + 1);
+        return s;
+    }
 
-    state->reverse_bytes = (uint64_t)bytes;
-}
+    static double settle(const void *args, const sim_shape *shape)
+    {
+        const uint64_t bytes = std::get<4>(*(const typename bound::pack_t *)args);
+        const uint64_t threads = (uint64_t)shape->grid.x * shape->block.x / 2;
+        uint64_t moved = 0;
+
+        for (uint64_t thread = 0; thread < threads; thread++) {
+            moved += share_of(bytes, shape, thread).moved;
+        }
+        return (double)moved;
+    }
+
+    static unsigned long looks(const void *args, const sim_shape *shape, unsigned long thread)
+    {
+        return share_of(std::get<4>(*(const typename bound::pack_t *)args), shape, thread).looks;
+    }
+
+    static void account(void *args, double bytes)
+    {
+        bw_split_state *state = std::get<6>(bound::args_of(args));
+
+        state->reverse_bytes = (uint64_t)bytes;
+    }
+};
+
+typedef split_model<bw_copy_split_in, 1> split_in;
+typedef split_model<bw_copy_split_out, 4> split_out;
 
 static void cost_chase_build(sim_work &work, uint64_t base, uint32_t nodes, uint32_t stride)
 {
