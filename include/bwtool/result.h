@@ -106,6 +106,13 @@ enum bw_status bw_result_shape(struct bw_testcase_result *result, const struct b
 /* True if there is a number to print: measured, and finite. */
 bool bw_cell_has_value(const struct bw_cell *cell);
 
+/*
+ * The verdict on a testcase that was measured, from its status and its cells:
+ * failed if any of them says so, else unreliable if a cell is in doubt, else
+ * passed.
+ */
+enum bw_verdict bw_result_verdict(const struct bw_testcase_result *result);
+
 /* Sum and extremes of a matrix over present cells; n = 0: the others are NAN. */
 struct bw_summary {
     size_t n;

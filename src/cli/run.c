@@ -118,20 +118,6 @@ static void set_buffer_bytes(struct bw_testcase_result *result)
     }
 }
 
-static enum bw_verdict verdict_of(const struct bw_testcase_result *result)
-{
-    for (int m = 0; m < result->matrix_count; m++) {
-        const struct bw_matrix *matrix = &result->matrices[m];
-
-        for (int i = 0; i < matrix->rows * matrix->cols; i++) {
-            if (matrix->cells[i].doubt != NULL) {
-                return VERDICT_UNRELIABLE;
-            }
-        }
-    }
-    return VERDICT_PASSED;
-}
-
 /* The first failing cell's reason stands for the testcase. */
 static const char *first_reason(const struct bw_testcase_result *result)
 {
@@ -173,7 +159,7 @@ static void run_one(struct runner *r, struct bw_testcase_result *result)
     result->status = measure(r, result);
     result->wall_seconds = (double)(bw_clock_ns() - start_ns) * 1e-9;
     set_buffer_bytes(result);
-    result->verdict = result->status == BW_OK ? verdict_of(result) : VERDICT_FAILED;
+    result->verdict = bw_result_verdict(result);
     set_reason(result, first_reason(result));
     if (result->reason == NULL && result->status != BW_OK) {
         set_reason(result, bw_log_reason());

@@ -31,6 +31,28 @@ struct bw_summary bw_matrix_summary(const struct bw_matrix *matrix)
     return summary;
 }
 
+enum bw_verdict bw_result_verdict(const struct bw_testcase_result *result)
+{
+    enum bw_verdict verdict = result->status == BW_OK ? VERDICT_PASSED : VERDICT_FAILED;
+
+    for (int m = 0; m < result->matrix_count; m++) {
+        const struct bw_matrix *matrix = &result->matrices[m];
+
+        for (int i = 0; i < matrix->rows * matrix->cols; i++) {
+            const struct bw_cell *cell = &matrix->cells[i];
+
+            /* Whatever was returned: a cell that could not be measured is a failure. */
+            if (cell->status != BW_OK || (cell->is_present && !bw_cell_has_value(cell))) {
+                return VERDICT_FAILED;
+            }
+            if (cell->doubt != NULL && verdict == VERDICT_PASSED) {
+                verdict = VERDICT_UNRELIABLE;
+            }
+        }
+    }
+    return verdict;
+}
+
 static bool has_verdict(const struct bw_run *run, enum bw_verdict verdict)
 {
     for (size_t i = 0; i < run->testcase_count; i++) {

@@ -157,6 +157,37 @@ static void summary_counts_present_cells_only(void **state)
     assert_true(isnan(summary.average) && isnan(summary.cv));
 }
 
+static enum bw_verdict verdict_of(enum bw_status status, struct bw_cell first,
+                                  struct bw_cell second)
+{
+    struct bw_cell cells[2] = {first, second};
+    const struct bw_testcase_result result = {
+        .status = status,
+        .matrix_count = 1,
+        .matrices = {{.rows = 1, .cols = 2, .cells = cells}},
+    };
+
+    return bw_result_verdict(&result);
+}
+
+static void verdict_follows_status_and_cells(void **state)
+{
+    char doubt[] = "throttled", reason[] = "the time measured was zero";
+    const struct bw_cell none = {0};
+    const struct bw_cell fine = {.is_present = true, .value = 1.0};
+    const struct bw_cell odd = {.is_present = true, .value = 1.0, .doubt = doubt};
+    const struct bw_cell failed = {.status = BW_ERR_SYSTEM, .reason = reason};
+    const struct bw_cell infinite = {.is_present = true, .value = INFINITY};
+
+    (void)state;
+    assert_int_equal(verdict_of(BW_OK, none, fine), VERDICT_PASSED);
+    assert_int_equal(verdict_of(BW_OK, odd, fine), VERDICT_UNRELIABLE);
+    assert_int_equal(verdict_of(BW_OK, odd, failed), VERDICT_FAILED);
+    assert_int_equal(verdict_of(BW_OK, fine, failed), VERDICT_FAILED);
+    assert_int_equal(verdict_of(BW_OK, fine, infinite), VERDICT_FAILED);
+    assert_int_equal(verdict_of(BW_ERR_CUDA, fine, odd), VERDICT_FAILED);
+}
+
 static int exit_of(enum bw_verdict first, enum bw_verdict second, bool has_error, bool no_gpu,
                    bool usage)
 {
@@ -194,6 +225,7 @@ int main(void)
         cmocka_unit_test(every_testcase_gets_its_shape),
         cmocka_unit_test(bisect_labels_are_the_copies_ends),
         cmocka_unit_test(summary_counts_present_cells_only),
+        cmocka_unit_test(verdict_follows_status_and_cells),
         cmocka_unit_test(exit_status_is_the_first_that_applies),
     };
 
