@@ -21,13 +21,13 @@
         }                                       \
     }
 
-#define PTX_LOAD(words)                                                         \
-    asm volatile(words ".v4.u32 {%0, %1, %2, %3}, [%4];"                        \
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)                   \
+#define PTX_LOAD(words)                                       \
+    asm volatile(words ".v4.u32 {%0, %1, %2, %3}, [%4];"      \
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) \
                  : "l"(p))
-#define PTX_STORE(words)                                                        \
-    asm volatile(words ".v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(v.x),    \
-                 "r"(v.y), "r"(v.z), "r"(v.w)                                   \
+#define PTX_STORE(words)                                                                         \
+    asm volatile(words ".v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(v.x), "r"(v.y), "r"(v.z), \
+                 "r"(v.w)                                                                        \
                  : "memory")
 
 BY(by_plain, v = *p, *p = v);
@@ -98,22 +98,30 @@ BW_DEVICE void copy_piped(void *dst, const void *src, uint64_t bytes, uint64_t p
 }
 
 #define ARGUMENTS void *dst, const void *src, uint64_t bytes, uint64_t passes
-#define ONE(hint, n)                                                                    \
-    BW_KERNEL tune_##hint##_##n##_grid(ARGUMENTS)                                       \
-    {                                                                                   \
-        copy_passes<by_##hint, n>(dst, src, bytes, passes, bw_thread(), bw_threads());  \
-    }                                                                                   \
-    BW_KERNEL tune_##hint##_##n##_runs(ARGUMENTS)                                       \
-    {                                                                                   \
-        copy_runs<by_##hint, n>(dst, src, bytes, passes);                               \
+#define ONE(hint, n)                                                                   \
+    BW_KERNEL tune_##hint##_##n##_grid(ARGUMENTS)                                      \
+    {                                                                                  \
+        copy_passes<by_##hint, n>(dst, src, bytes, passes, bw_thread(), bw_threads()); \
+    }                                                                                  \
+    BW_KERNEL tune_##hint##_##n##_runs(ARGUMENTS)                                      \
+    {                                                                                  \
+        copy_runs<by_##hint, n>(dst, src, bytes, passes);                              \
     }
-#define PIPED(hint, n)                                    \
-    BW_KERNEL tune_##hint##_##n##_pipe(ARGUMENTS)         \
-    {                                                     \
+#define PIPED(hint, n)                                     \
+    BW_KERNEL tune_##hint##_##n##_pipe(ARGUMENTS)          \
+    {                                                      \
         copy_piped<by_##hint, n>(dst, src, bytes, passes); \
     }
-#define HINT(hint) \
-    ONE(hint, 4) ONE(hint, 8) ONE(hint, 12) ONE(hint, 16) PIPED(hint, 4) PIPED(hint, 8)
+/* In few enough registers for blocks of 1024. */
+#define WIDE(hint, n)                                                                  \
+    BW_KERNEL BW_BOUNDS(1024) tune_##hint##_##n##_wide(ARGUMENTS)                      \
+    {                                                                                  \
+        copy_passes<by_##hint, n>(dst, src, bytes, passes, bw_thread(), bw_threads()); \
+    }
+#define HINT(hint)                                                                       \
+    ONE(hint, 4)                                                                         \
+    ONE(hint, 8) ONE(hint, 12) ONE(hint, 16) PIPED(hint, 4) PIPED(hint, 8) WIDE(hint, 4) \
+        WIDE(hint, 8)
 
 HINT(plain)
 HINT(cg)
@@ -123,15 +131,15 @@ HINT(none)
 
 #ifdef BW_HAS_BULK
 extern __shared__ char ring[] __attribute__((aligned(128)));
-#define BULK(chunk, stages)                                                                \
-    BW_KERNEL tune_tma_##chunk##_##stages(ARGUMENTS)                                       \
-    {                                                                                      \
-        bulk_copy<stages, chunk>(dst, src, bytes, passes, ring + 128, (uint64_t *)ring);   \
+#define BULK(chunk, stages)                                                              \
+    BW_KERNEL tune_tma_##chunk##_##stages(ARGUMENTS)                                     \
+    {                                                                                    \
+        bulk_copy<stages, chunk>(dst, src, bytes, passes, ring + 128, (uint64_t *)ring); \
     }
 #else
-#define BULK(chunk, stages)                           \
+#define BULK(chunk, stages)                          \
     BW_KERNEL tune_tma_##chunk##_##stages(ARGUMENTS) \
-    {                                                 \
+    {                                                \
     }
 #endif
 #define RING(chunk) BULK(chunk, 2) BULK(chunk, 4) BULK(chunk, 6) BULK(chunk, 8)
