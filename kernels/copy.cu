@@ -191,9 +191,9 @@ BW_DEVICE void copy_split(void *fwd_dst, const void *fwd_src, void *rev_dst, con
             atomicAdd(&state->forward_done, 1u);
         }
     } else {
-        const uint64_t moved =
-            bw_sum_of_warp(copy_until_done<Reverse>(rev_dst, rev_src, bytes, thread, threads,
-                                           &state->forward_done, (uint32_t)(threads / 32)));
+        const uint64_t moved = bw_sum_of_warp(
+            copy_until_done<Reverse>(rev_dst, rev_src, bytes, thread, threads, &state->forward_done,
+                                     (uint32_t)(threads / 32)));
 
         __threadfence_system();
         __syncwarp();

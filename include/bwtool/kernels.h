@@ -18,7 +18,8 @@
 #define BW_KERNELS(K)                                                                   \
     K(gate_hold) K(gate_relay)                                                          \
     K(fill) K(poison) K(check)                                                          \
-    K(copy_sweep) K(copy_stride) K(copy_stride8) K(copy_split_in) K(copy_split_out) K(copy_tma)              \
+    K(copy_sweep) K(copy_stride) K(copy_stride8) K(copy_tma)                            \
+    K(copy_split_in) K(copy_split_out)                                                  \
     K(read) K(read_sum) K(write)                                                        \
     K(chase_build) K(chase) K(chase_tma) K(chase_check)                                 \
     K(corrupt)

@@ -37,26 +37,26 @@ static const struct {
     unsigned bytes_a_thread; /* below so many, a thread is not worth while */
     unsigned blocks_max;     /* 0: as many as that                         */
 } shapes[BW_KERNEL_COUNT] = {
-    [KERNEL_gate_hold] = {1, 0, 0},
-    [KERNEL_gate_relay] = {1, 0, 0},
-    [KERNEL_fill] = {512, 4, 16},
-    [KERNEL_poison] = {512, 4, 16},
-    [KERNEL_check] = {512, 4, 16},
-    [KERNEL_copy_sweep] = {512, 2, 16},
-    [KERNEL_copy_stride] = {512, 1, 16},
-    [KERNEL_copy_stride8] = {1024, 2, 16},
+    [KERNEL_gate_hold] = {1, 0, 0, 0},
+    [KERNEL_gate_relay] = {1, 0, 0, 0},
+    [KERNEL_fill] = {512, 4, 16, 0},
+    [KERNEL_poison] = {512, 4, 16, 0},
+    [KERNEL_check] = {512, 4, 16, 0},
+    [KERNEL_copy_sweep] = {512, 2, 16, 0},
+    [KERNEL_copy_stride] = {512, 1, 16, 0},
+    [KERNEL_copy_stride8] = {1024, 2, 16, 0},
     /* Half of the threads copy each way; more writers keep the reads waiting (measured). */
-    [KERNEL_copy_split_in] = {512, 1, 8},
+    [KERNEL_copy_split_in] = {512, 1, 8, 0},
     [KERNEL_copy_split_out] = {512, 1, 8, 32},
-    [KERNEL_copy_tma] = {32, 4, 256}, /* a chunk a block                   */
-    [KERNEL_read] = {512, 4, 16},
-    [KERNEL_read_sum] = {512, 4, 16},
-    [KERNEL_write] = {512, 4, 16},
-    [KERNEL_chase_build] = {256, 1, 128},
-    [KERNEL_chase] = {1, 0, 0},
-    [KERNEL_chase_tma] = {1, 0, 0},
-    [KERNEL_chase_check] = {256, 1, 128},
-    [KERNEL_corrupt] = {1, 0, 0},
+    [KERNEL_copy_tma] = {32, 4, 256, 0}, /* a chunk a block                   */
+    [KERNEL_read] = {512, 4, 16, 0},
+    [KERNEL_read_sum] = {512, 4, 16, 0},
+    [KERNEL_write] = {512, 4, 16, 0},
+    [KERNEL_chase_build] = {256, 1, 128, 0},
+    [KERNEL_chase] = {1, 0, 0, 0},
+    [KERNEL_chase_tma] = {1, 0, 0, 0},
+    [KERNEL_chase_check] = {256, 1, 128, 0},
+    [KERNEL_corrupt] = {1, 0, 0, 0},
 };
 
 bool bw_kernel_has_bulk(const struct bw_gpu *gpu)

@@ -118,10 +118,10 @@ BW_DEVICE void copy_piped(void *dst, const void *src, uint64_t bytes, uint64_t p
     {                                                                                  \
         copy_passes<by_##hint, n>(dst, src, bytes, passes, bw_thread(), bw_threads()); \
     }
-#define HINT(hint)                                                                       \
-    ONE(hint, 4)                                                                         \
-    ONE(hint, 8) ONE(hint, 12) ONE(hint, 16) PIPED(hint, 4) PIPED(hint, 8) WIDE(hint, 4) \
-        WIDE(hint, 8)
+#define HINT(hint) \
+    ONE(hint, 4)   \
+    ONE(hint, 8)   \
+    ONE(hint, 12) ONE(hint, 16) PIPED(hint, 4) PIPED(hint, 8) WIDE(hint, 4) WIDE(hint, 8)
 
 HINT(plain)
 HINT(cg)

@@ -65,17 +65,21 @@ static void every_kernel_has_a_name_and_a_shape(void **state)
 }
 
 /* Its odd warps wait for all even ones: all blocks must be on the GPU at once. */
-static void the_two_way_copy_fits_on_the_gpu(void **state)
+static void the_two_way_copies_fit_on_the_gpu(void **state)
 {
+    static const enum bw_kernel kernels[] = {KERNEL_copy_split_in, KERNEL_copy_split_out};
     struct bw_gpu gpu = {.sm_count = 7};
-    unsigned grid = 0, block = 0;
 
     (void)state;
-    bw_kernel_geometry(&gpu, KERNEL_copy_split, UINT64_MAX, &grid, &block);
-    assert_int_equal(grid, 7);
-    assert_int_equal(block, 512);
-    bw_kernel_geometry(&gpu, KERNEL_copy_split, 1, &grid, &block);
-    assert_int_equal(grid, 1);
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
+        unsigned grid = 0, block = 0;
+
+        bw_kernel_geometry(&gpu, kernels[i], UINT64_MAX, &grid, &block);
+        assert_int_equal(grid, 7);
+        assert_int_equal(block % 64, 0);
+        bw_kernel_geometry(&gpu, kernels[i], 1, &grid, &block);
+        assert_int_equal(grid, 1);
+    }
 }
 
 /* The simulated driver, built beside the tool; NULL if it was not built. */
@@ -210,7 +214,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_trace_is_a_display_of_nvidia),
         cmocka_unit_test(or_the_drivers_device_file),
         cmocka_unit_test(every_kernel_has_a_name_and_a_shape),
-        cmocka_unit_test(the_two_way_copy_fits_on_the_gpu),
+        cmocka_unit_test(the_two_way_copies_fit_on_the_gpu),
         cmocka_unit_test(four_gpus_open_and_close),
         cmocka_unit_test(out_of_memory_says_how_much),
         cmocka_unit_test(every_call_may_fail),
