@@ -24,35 +24,41 @@ struct bw_sampling {
     unsigned long long copies; /* in one sample; 0: chosen by time             */
     double precision;          /* of the median, as a fraction, for samples = 0 */
     bool use_mean;             /* the value is the mean, not the median         */
+    uint64_t deadline_ns;      /* no launch begins after it; UINT64_MAX: none   */
     bool skip_verification;
-    bool bind;                 /* to the NUMA node nearest to the GPU           */
-    uint64_t corrupt_word;     /* test hook: after the copies, spoil this 32-bit word of each
-                                  measured destination; UINT64_MAX: don't       */
+    bool bind;             /* to the NUMA node nearest to the GPU           */
+    uint64_t corrupt_word; /* test hook: after the copies, spoil this 32-bit word of each
+                              measured destination; UINT64_MAX: don't       */
 };
+
+/* True if the time that --max-time gives is over. */
+bool bw_sampling_is_over(const struct bw_sampling *sampling);
 
 /* One cell of a result. Zeroed: N/A without a reason. */
 struct bw_cell {
     bool is_present;
     double value; /* GB/s (1e9) or ns */
     struct bw_stats stats;
-    double *samples;  /* stats.n of them, in the order taken; the cell's own */
-    uint64_t bytes;   /* counted in one sample; for a latency, loads         */
-    uint64_t buffer_bytes; /* of memory that it went over                    */
-    double seconds;   /* measured, all samples                               */
-    double reverse_gb_per_s; /* split-warp: the other direction's rate; NAN else */
-    enum bw_status status;   /* why it is not present; BW_OK if not asked for    */
-    char *reason;            /* in words; NULL if none; the cell's own           */
-    char *doubt;             /* present, but not to be trusted, and why; NULL: fine */
+    double *samples;           /* stats.n of them, in the order taken; the cell's own */
+    uint64_t bytes;            /* counted in one sample; for a latency, loads         */
+    uint64_t buffer_bytes;     /* of memory that it went over                    */
+    unsigned long long copies; /* in one sample                              */
+    bool is_precise;           /* adaptive sampling reached the precision asked for   */
+    double seconds;            /* measured, all samples                               */
+    double reverse_gb_per_s;   /* split-warp: the other direction's rate; NAN else */
+    enum bw_status status;     /* why it is not present; BW_OK if not asked for    */
+    char *reason;              /* in words; NULL if none; the cell's own           */
+    char *doubt;               /* present, but not to be trusted, and why; NULL: fine */
 };
 
 /* Everything that lives as long as the run; opened before the first testcase that needs it. */
 struct bw_session {
-    struct bw_world *world;            /* borrowed */
-    struct bw_topology *topology;      /* borrowed */
+    struct bw_world *world;       /* borrowed */
+    struct bw_topology *topology; /* borrowed */
     struct bw_gpus gpus;
-    int *gpu_node;                     /* NUMA node nearest to each GPU, -1: unknown */
-    struct bw_bench *benches;          /* per GPU: what work that is not timed needs     */
-    void *slips;                       /* pinned: copies of what kernels report          */
+    int *gpu_node;            /* NUMA node nearest to each GPU, -1: unknown */
+    struct bw_bench *benches; /* per GPU: what work that is not timed needs     */
+    void *slips;              /* pinned: copies of what kernels report          */
     struct bw_pool *pool;
     struct bw_gate *gate;
     bool has_gpus;

@@ -27,6 +27,8 @@ struct bw_options {
     bool disable_affinity;
     unsigned long long test_samples; /* -i                                         */
     bool use_mean;
+    double precision;              /* --precision, as a fraction                      */
+    unsigned long long max_time_s; /* --max-time; 0: no bound                         */
     bool json;                     /* -j or -F json; wins over perf_formatter       */
     char *format;                  /* -F as given; NULL: it was not                 */
     bool perf_formatter;           /* --perfFormatter or -F perf                    */
@@ -54,5 +56,8 @@ void bw_options_help(FILE *out);
  * none; "64KB" is none, because it may mean two sizes.
  */
 bool bw_options_size(const char *text, uint64_t *bytes);
+
+/* A percentage, "0.25%" or "0.25", 0.01 to 50, as a fraction. False if it is none. */
+bool bw_options_percent(const char *text, double *fraction);
 
 #endif

@@ -21,16 +21,30 @@ struct bw_world_ops {
     enum bw_status (*agree_all)(struct bw_world *world, enum bw_status mine, const char *phase);
     /* Every rank's `bytes` at `mine`, in rank order, into `all` (bytes x ranks). */
     enum bw_status (*gather_all)(struct bw_world *world, const void *mine, void *all, size_t bytes);
+    /* `numbers` become the sums over all ranks; exact where all but one bring 0. */
+    enum bw_status (*sum_all)(struct bw_world *world, double *numbers, size_t count);
+    /* For whoever watches: what this rank is about now, and the name of its GPU; may be NULL. */
+    void (*tell)(struct bw_world *world, const char *phase, const char *gpu);
     void (*close)(struct bw_world *world);
+};
+
+/* What the ranks have cost each other, for the report: collective calls, and bytes brought to them. */
+struct bw_world_use {
+    unsigned long long collectives, bytes;
+    double seconds; /* waited in them */
 };
 
 struct bw_world {
     const struct bw_world_ops *ops;
     int rank, ranks;
-    int local_rank, local_ranks; /* on this host */
+    int local_rank, local_ranks; /* on this host                        */
+    int host_rank;               /* the lowest rank on it names the host */
+    /* Others may take so long before the next collective; 0: the usual. The same in all ranks. */
+    unsigned patience_s;
     char host[256];
     char library[256]; /* MPI's version text, "" without */
-    void *impl;        /* the implementation's own */
+    struct bw_world_use use;
+    void *impl; /* the implementation's own */
 };
 
 /*
@@ -41,9 +55,16 @@ enum bw_status bw_world_open_all(struct bw_world *world, int *argc, char ***argv
 /* Collective. Zeroed is fine. */
 void bw_world_close_all(struct bw_world *world);
 
+/* One process, for what concerns no other rank. Cannot fail, and need not be closed. */
+void bw_world_open_single(struct bw_world *world);
+
 enum bw_status bw_world_agree_all(struct bw_world *world, enum bw_status mine, const char *phase);
 enum bw_status bw_world_gather_all(struct bw_world *world, const void *mine, void *all,
                                    size_t bytes);
+enum bw_status bw_world_sum_all(struct bw_world *world, double *numbers, size_t count);
+
+/* What this rank begins to do, or is ("GPU 1, GPU-..."); NULL: as it was. Not collective. */
+void bw_world_tell(struct bw_world *world, const char *phase, const char *gpu);
 
 /* True in the rank that reports. */
 bool bw_world_is_root(const struct bw_world *world);

@@ -28,11 +28,19 @@ const struct bw_option bw_option_table[BW_OPTION_COUNT] = {
          "Do not bind threads and host memory to the NUMA node\n"
          "nearest to the GPU"),
     {"testSamples", 'i', OPTION_NUMBER, AT(test_samples), AT(has_test_samples), 1, 1000000, "3",
-     "N", NULL, "Samples of each value", false},
+     "N", NULL, "Take N samples of each value, of 16 copies each, as\n"
+                "nvbandwidth does, and not as many as it needs", false},
+    {"precision", '\0', OPTION_PERCENT, AT(precision), NO_OFFSET, 0, 0, "0.25%", "PERCENT",
+     "a percentage (0.01% to 50%)",
+     "Take samples until the 95 % interval of the median is\n"
+     "within so much of it, or a cap is reached", false},
+    {"max-time", '\0', OPTION_NUMBER, AT(max_time_s), NO_OFFSET, 1, 1000000, NULL, "SECONDS", NULL,
+     "Begin no further measurement after so many seconds; what\n"
+     "is left is reported as not run", false},
     FLAG("useMean", 'm', use_mean, "The value is the mean of the samples, not the median"),
     FLAG("json", 'j', json, "The same as -F json"),
     {"loopCount", '\0', OPTION_NUMBER, AT(loop_count), AT(has_loop_count), 1, 1000000000, "16",
-     "N", NULL, "Copies in a sample", true},
+     "N", NULL, "Copies in a sample (fixes the number of samples, too)", true},
     {"perfFormatter", '\0', OPTION_FLAG, AT(perf_formatter), NO_OFFSET, 0, 0, NULL, NULL, NULL,
      "The same as -F perf", true},
     {"format", 'F', OPTION_FORMAT, AT(format), NO_OFFSET, 0, 0, NULL, "FORMAT",

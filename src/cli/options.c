@@ -64,6 +64,9 @@ static enum bw_status store(const struct parser *parser, const struct bw_option 
     case OPTION_NUMBER:
         is_good = bw_options_number(word, row->min, row->max, value);
         break;
+    case OPTION_PERCENT:
+        is_good = bw_options_percent(word, value);
+        break;
     case OPTION_SIZE:
         is_good = bw_options_size(word, value);
         break;

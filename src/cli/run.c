@@ -42,10 +42,17 @@ static const struct bw_report_ops *choose_report(const struct bw_options *option
 
 static void fill_sampling(struct bw_sampling *sampling, const struct bw_options *options)
 {
+    /* Either count fixes both, as nvbandwidth's defaults do. */
+    const bool is_fixed = options->has_test_samples || options->has_loop_count;
+
     *sampling = (struct bw_sampling){
         .buffer_bytes = options->buffer_bytes,
-        .samples = (unsigned)options->test_samples,
-        .copies = options->loop_count,
+        .samples = is_fixed ? (unsigned)options->test_samples : 0,
+        .copies = is_fixed ? options->loop_count : 0,
+        .precision = options->precision,
+        .deadline_ns = options->max_time_s == 0
+                           ? UINT64_MAX
+                           : bw_clock_ns() + options->max_time_s * 1000000000ULL,
         .use_mean = options->use_mean,
         .skip_verification = options->skip_verification,
         .bind = !options->disable_affinity,
@@ -170,6 +177,9 @@ static void run_one(struct runner *r, struct bw_testcase_result *result)
 /* Why a testcase is not run, though it exists and this machine might do; NULL if it is. */
 static const char *reason_not_to_run(const struct runner *r, const struct bw_testcase *tc)
 {
+    if (bw_sampling_is_over(&r->run.sampling)) {
+        return "the time that --max-time gives was over before its turn";
+    }
     if (bw_testcase_is_host(tc)) {
         return NULL;
     }

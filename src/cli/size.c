@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "option_table.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -89,4 +90,21 @@ bool bw_options_size_is_ambiguous(const char *text)
     start = digits(start, bytes_max, &n);
     return strlen(start) == 2 && strchr("KkMmGgTt", start[0]) != NULL &&
            strchr("Bb", start[1]) != NULL;
+}
+
+bool bw_options_percent(const char *text, double *fraction)
+{
+    char *end = NULL;
+    double percent = 0;
+
+    if (text[0] < '0' || text[0] > '9') {
+        return false; /* strtod() knows more than numbers */
+    }
+    percent = strtod(text, &end);
+    end += *end == '%';
+    if (*end != '\0' || !(percent >= 0.01 && percent <= 50)) {
+        return false;
+    }
+    *fraction = percent / 100;
+    return true;
 }

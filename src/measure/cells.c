@@ -11,11 +11,7 @@
 /* Bytes, or loads, that a lane's sample counts. */
 static double counted(const struct bw_crew *crew, size_t lane)
 {
-    /* A latency goes over its list once, whatever the number of copies. */
-    const double copies =
-        bw_testcase_is_latency(crew->plan->tc) ? 1 : (double)crew->sampling->copies;
-
-    return (double)crew->lanes[lane].unit * copies;
+    return (double)crew->lanes[lane].unit * (double)crew->copies;
 }
 
 static bool is_measured(const struct bw_crew *crew, size_t lane)
@@ -31,6 +27,8 @@ static void fill_cell(const struct bw_crew *crew, struct bw_cell *cell, double *
     cell->samples = samples;
     cell->value = crew->sampling->use_mean ? cell->stats.mean : cell->stats.median;
     cell->bytes = (uint64_t)bytes;
+    cell->copies = crew->copies;
+    cell->is_precise = crew->is_precise;
     cell->buffer_bytes = crew->lanes[0].bytes;
     cell->seconds = seconds;
     cell->reverse_gb_per_s = NAN;

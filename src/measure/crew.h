@@ -3,6 +3,7 @@
 #define BW_CREW_H
 
 #include "lane.h"
+#include "sampler.h"
 #include "series.h"
 
 /*
@@ -17,14 +18,19 @@ struct bw_crew {
     struct bw_lane *lanes;    /* launch->lane_count */
     struct bw_series *series; /* likewise; empty for load */
     struct bw_series whole;   /* until the last lane has ended */
-    char *waiver;             /* why it cannot be measured here; the crew's own */
-    const char *doubt;        /* why what was measured is not to be trusted; NULL: fine */
+    double *marks_ns;         /* of the last round: BW_ROUND_SAMPLES_MAX for each lane */
+    double whole_ns[BW_ROUND_SAMPLES_MAX];
+    unsigned long long copies; /* in each sample */
+    bool is_precise;           /* the interval of the median became as narrow as asked for */
+    struct bw_hint *hint;      /* borrowed */
+    char *waiver;              /* why it cannot be measured here; the crew's own */
+    const char *doubt;         /* why what was measured is not to be trusted; NULL: fine */
 };
 
 /* On failure too: close it. */
 enum bw_status bw_crew_open(struct bw_crew *crew, struct bw_session *session,
                             const struct bw_plan *plan, const struct bw_launch *launch,
-                            const struct bw_sampling *sampling);
+                            const struct bw_sampling *sampling, struct bw_hint *hint);
 void bw_crew_close(struct bw_crew *crew);
 
 /* The timing loop: gate after gate, until there are samples enough. */

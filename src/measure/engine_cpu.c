@@ -47,6 +47,7 @@ static enum bw_status prepare(struct bw_lane *lane)
     TRY(bw_cpu_job_open(&lane->job, lane->session->topology, &spec));
     lane->bytes = bw_cpu_job_bytes(lane->job);
     lane->unit = bw_cpu_job_unit(lane->job);
+    lane->entries_per_copy = 1;
 out:
     return st;
 }

@@ -110,6 +110,7 @@ enum bw_status bw_gpu_lane_prepare(struct bw_lane *lane)
 
     lane->gpu = &lane->session->gpus.gpus[lane->lane_plan->issuer];
     lane->bytes = lane->step->op == OP_CHASE ? BW_CHASE_BYTES : lane->sampling->buffer_bytes;
+    lane->entries_per_copy = lane->step->op == OP_CHASE ? (unsigned)lane->gpu->sm_count + 1 : 1;
     lane->unit = lane->step->op == OP_CHASE ? lane->bytes / BW_CHASE_STRIDE : lane->bytes;
     TRY(take_buffers(lane));
     lane->work = bw_session_slip(lane->session, lane->gpu->ordinal, lane->number, 2);
@@ -218,21 +219,15 @@ out:
     return st;
 }
 
-bool bw_gpu_lane_is_done(struct bw_lane *lane)
+enum bw_status bw_gpu_lane_load_time(struct bw_lane *lane, double *load_ns)
 {
-    return cu.StreamQuery(lane->stream) != CUDA_ERROR_NOT_READY;
-}
+    float ms = 0;
+    enum bw_status st = BW_OK;
 
-/* Events of two GPUs cannot be compared: then it is not known. */
-bool bw_gpu_lane_outlasted(struct bw_lane *load, const struct bw_lane *measured,
-                           const struct bw_round *round)
-{
-    float ms = -1;
-
-    return load->gpu == measured->gpu &&
-           cu.EventElapsedTime(&ms, measured->events[round->samples], load->events[1]) ==
-               CUDA_SUCCESS &&
-           ms >= 0;
+    TRY(CU(cu.EventElapsedTime(&ms, lane->events[0], lane->events[1])));
+    *load_ns = (double)ms * 1e6;
+out:
+    return st;
 }
 
 enum bw_status bw_gpu_lane_elapsed(struct bw_lane *lane, const struct bw_round *round,

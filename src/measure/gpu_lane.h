@@ -17,9 +17,7 @@ enum bw_status bw_gpu_lane_poison(struct bw_lane *lane, const struct bw_round *r
 /* The end event of sample `i`. */
 enum bw_status bw_gpu_lane_mark(struct bw_lane *lane, unsigned i);
 enum bw_status bw_gpu_lane_wait(struct bw_lane *lane, const struct bw_round *round);
-bool bw_gpu_lane_is_done(struct bw_lane *lane);
-bool bw_gpu_lane_outlasted(struct bw_lane *load, const struct bw_lane *measured,
-                           const struct bw_round *round);
+enum bw_status bw_gpu_lane_load_time(struct bw_lane *lane, double *load_ns);
 enum bw_status bw_gpu_lane_elapsed(struct bw_lane *lane, const struct bw_round *round,
                                    double *marks_ns);
 enum bw_status bw_gpu_lane_verify(struct bw_lane *lane, const struct bw_round *round);

@@ -44,11 +44,8 @@ struct bw_engine_ops {
     void (*release)(struct bw_lane *lane);
     /* Wait, with a deadline that each finished sample renews, until all timed work is done. */
     enum bw_status (*wait)(struct bw_lane *lane, const struct bw_round *round);
-    /* True if what was queued has been done; never waits. */
-    bool (*is_done)(struct bw_lane *lane);
-    /* After both were waited for: true if load is known to have ended after `measured`. */
-    bool (*outlasted)(struct bw_lane *load, const struct bw_lane *measured,
-                      const struct bw_round *round);
+    /* After the wait, for load: time from the common start to its end, in ns. */
+    enum bw_status (*load_time)(struct bw_lane *lane, double *load_ns);
     /* Time from the common start to the end of each sample, in ns, into marks[round->samples]. */
     enum bw_status (*elapsed)(struct bw_lane *lane, const struct bw_round *round, double *marks_ns);
     /* Start comparing what arrived; bw_session_settle() waits for it. */
@@ -84,9 +81,10 @@ struct bw_lane {
     const struct bw_plan *plan;
     const struct bw_lane_plan *lane_plan;
     const struct bw_step *step;
-    unsigned number; /* in its launch */
-    uint64_t bytes;  /* in one copy; for a latency, in its list  */
-    uint64_t unit;   /* what one copy counts: its bytes or loads */
+    unsigned number;           /* in its launch */
+    uint64_t bytes;            /* in one copy; for a latency, in its list  */
+    uint64_t unit;             /* what one copy counts: its bytes or loads */
+    unsigned entries_per_copy; /* of the queue; 1, but for a chase in many parts */
 
     /* GPU engines */
     const struct bw_gpu *gpu;           /* the issuer */

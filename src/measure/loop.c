@@ -8,6 +8,7 @@
 
 #include "bwtool/log.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,15 +27,16 @@ static enum bw_status prepare(struct bw_crew *crew, struct bw_lane *lane)
 
 enum bw_status bw_crew_open(struct bw_crew *crew, struct bw_session *session,
                             const struct bw_plan *plan, const struct bw_launch *launch,
-                            const struct bw_sampling *sampling)
+                            const struct bw_sampling *sampling, struct bw_hint *hint)
 {
     enum bw_status st = BW_OK;
 
-    *crew =
-        (struct bw_crew){.session = session, .plan = plan, .launch = launch, .sampling = sampling};
+    *crew = (struct bw_crew){
+        .session = session, .plan = plan, .launch = launch, .sampling = sampling, .hint = hint};
     crew->lanes = calloc(launch->lane_count, sizeof(*crew->lanes));
     crew->series = calloc(launch->lane_count, sizeof(*crew->series));
-    if (crew->lanes == NULL || crew->series == NULL) {
+    crew->marks_ns = calloc(launch->lane_count * BW_ROUND_SAMPLES_MAX, sizeof(*crew->marks_ns));
+    if (crew->lanes == NULL || crew->series == NULL || crew->marks_ns == NULL) {
         return bw_errno("no memory for %zu lanes", launch->lane_count);
     }
     if (session->pool != NULL) {
@@ -71,6 +73,7 @@ void bw_crew_close(struct bw_crew *crew)
     bw_series_free(&crew->whole);
     free(crew->lanes);
     free(crew->series);
+    free(crew->marks_ns);
     free(crew->waiver);
     *crew = (struct bw_crew){0};
 }
@@ -135,41 +138,12 @@ static enum bw_status wait_for(struct bw_crew *crew, const struct bw_round *roun
     return worst;
 }
 
-/* Marks in `over` the load that has ended already. Returns how many. */
-static size_t find_ended(struct bw_crew *crew, bool *over)
+static enum bw_status await(struct bw_crew *crew, const struct bw_round *round)
 {
-    size_t count = 0;
-
-    for (size_t i = 0; i < lane_count(crew); i++) {
-        struct bw_lane *lane = &crew->lanes[i];
-
-        over[i] = lane->lane_plan->is_load && lane->ops->is_done(lane);
-        count += over[i];
-    }
-    return count;
-}
-
-/*
- * Wait for what is measured, look whether the load is still there, then wait
- * for that as well. `outlasted` is false if some load may have ended too soon.
- */
-static enum bw_status await(struct bw_crew *crew, const struct bw_round *round, bool *outlasted)
-{
-    bool *over = calloc(lane_count(crew), sizeof(*over));
-    enum bw_status st = over == NULL ? bw_errno("no memory for a list of lanes") : BW_OK;
-    enum bw_status waited = wait_for(crew, round, false);
-    const size_t ended = st == BW_OK && waited == BW_OK ? find_ended(crew, over) : 0;
+    enum bw_status st = wait_for(crew, round, false);
+    const enum bw_status waited = wait_for(crew, round, true);
 
     st = waited > st ? waited : st;
-    waited = wait_for(crew, round, true);
-    st = waited > st ? waited : st;
-    *outlasted = true;
-    for (size_t i = 0; ended != 0 && st == BW_OK && i < lane_count(crew); i++) {
-        if (over[i] && !crew->lanes[i].ops->outlasted(&crew->lanes[i], &crew->lanes[0], round)) {
-            *outlasted = false;
-        }
-    }
-    free(over);
     if (st == BW_OK && crew->session->gate != NULL) {
         st = bw_gate_verdict(crew->session->gate);
     }
@@ -195,7 +169,7 @@ out:
 }
 
 /* All that one gate does. The gate is open again when this returns, on every path. */
-static enum bw_status run_round(struct bw_crew *crew, const struct bw_round *round, bool *outlasted)
+static enum bw_status run_round(struct bw_crew *crew, const struct bw_round *round)
 {
     enum bw_status st = BW_OK;
     enum bw_status waited = BW_OK;
@@ -206,7 +180,7 @@ static enum bw_status run_round(struct bw_crew *crew, const struct bw_round *rou
     }
     st = enqueue(crew, round);
     release(crew); /* also after a failure: what was queued must come to an end */
-    waited = await(crew, round, outlasted);
+    waited = await(crew, round);
     st = st == BW_OK ? waited : st;
     TRY(st);
     TRY(verify(crew, round));
@@ -214,26 +188,138 @@ out:
     return st;
 }
 
-/* Add the round's times: each measured lane's own, and until the last one has ended. */
-static enum bw_status collect(struct bw_crew *crew, const struct bw_round *round, bool is_whole)
+/* The round's times: each measured lane's own, and until the last one has ended. */
+static enum bw_status read_times(struct bw_crew *crew, const struct bw_round *round)
 {
-    double whole_ns[BW_ROUND_SAMPLES_MAX] = {0};
     enum bw_status st = BW_OK;
 
+    memset(crew->whole_ns, 0, sizeof(crew->whole_ns));
     for (size_t i = 0; i < lane_count(crew); i++) {
         struct bw_lane *lane = &crew->lanes[i];
-        double marks_ns[BW_ROUND_SAMPLES_MAX];
+        double *marks_ns = &crew->marks_ns[i * BW_ROUND_SAMPLES_MAX];
 
         if (lane->lane_plan->is_load) {
             continue;
         }
         TRY(lane->ops->elapsed(lane, round, marks_ns));
-        TRY(bw_series_add(&crew->series[i], marks_ns, round->samples, is_whole));
         for (unsigned k = 0; k < round->samples; k++) {
-            whole_ns[k] = marks_ns[k] > whole_ns[k] ? marks_ns[k] : whole_ns[k];
+            crew->whole_ns[k] = fmax(crew->whole_ns[k], marks_ns[k]);
         }
     }
-    TRY(bw_series_add(&crew->whole, whole_ns, round->samples, is_whole));
+out:
+    return st;
+}
+
+/*
+ * How long the shortest load lasted, in units of all that was measured: all
+ * lanes start together, so times on different GPUs can be compared. INFINITY
+ * if there is no load.
+ */
+static enum bw_status find_load_ratio(struct bw_crew *crew, const struct bw_round *round,
+                                      double *ratio)
+{
+    const double measured_ns = crew->whole_ns[round->samples - 1];
+    double shortest = INFINITY;
+    enum bw_status st = BW_OK;
+
+    for (size_t i = 0; i < lane_count(crew); i++) {
+        struct bw_lane *lane = &crew->lanes[i];
+        double load_ns = 0;
+
+        if (lane->lane_plan->is_load) {
+            TRY(lane->ops->load_time(lane, &load_ns));
+            shortest = fmin(shortest, load_ns / measured_ns);
+        }
+    }
+    *ratio = shortest;
+out:
+    return st;
+}
+
+static enum bw_status add_samples(struct bw_crew *crew, const struct bw_round *round, bool is_whole)
+{
+    enum bw_status st = BW_OK;
+
+    for (size_t i = 0; i < lane_count(crew); i++) {
+        if (!crew->lanes[i].lane_plan->is_load) {
+            TRY(bw_series_add(&crew->series[i], &crew->marks_ns[i * BW_ROUND_SAMPLES_MAX],
+                              round->samples, is_whole));
+        }
+    }
+    TRY(bw_series_add(&crew->whole, crew->whole_ns, round->samples, is_whole));
+out:
+    return st;
+}
+
+static void discard(struct bw_crew *crew)
+{
+    for (size_t i = 0; i < lane_count(crew); i++) {
+        bw_series_reset(&crew->series[i]);
+        crew->lanes[i].reverse_bytes = 0;
+        crew->lanes[i].reverse_ns = 0;
+    }
+    bw_series_reset(&crew->whole);
+}
+
+static double precision_of(const struct bw_series *series)
+{
+    const struct bw_stats stats = bw_stats_of(series->ns, series->count);
+
+    return bw_stats_precision(&stats);
+}
+
+/* Of the least precise of what the cell's value is made of. */
+static double crew_precision(const struct bw_crew *crew)
+{
+    double worst = 0;
+
+    if (bw_testcase_reduce(crew->plan->tc) == REDUCE_TOTAL) {
+        return precision_of(&crew->whole);
+    }
+    for (size_t i = 0; i < lane_count(crew); i++) {
+        if (!crew->lanes[i].lane_plan->is_load) {
+            worst = fmax(worst, precision_of(&crew->series[i]));
+        }
+    }
+    return worst;
+}
+
+static double measured_ns(const struct bw_crew *crew)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < crew->whole.count; i++) {
+        sum += crew->whole.ns[i];
+    }
+    return sum;
+}
+
+static enum bw_status take(struct bw_crew *crew, struct bw_sampler *sampler,
+                           const struct bw_round *round)
+{
+    double load_ratio = INFINITY;
+    double copy_ns = 0;
+    enum bw_take what = TAKE_WHOLE;
+    enum bw_status st = BW_OK;
+
+    TRY(read_times(crew, round));
+    TRY(find_load_ratio(crew, round, &load_ratio));
+    copy_ns = crew->whole_ns[round->samples - 1] / round->samples / (double)round->copies;
+    what = bw_sampler_take(sampler, round, copy_ns, load_ratio);
+    if (what == TAKE_DISCARD) {
+        discard(crew);
+        return BW_OK;
+    }
+    if (what == TAKE_DOUBT) {
+        crew->doubt = "the load on the link ended before what it should load";
+    }
+    TRY(add_samples(crew, round, what != TAKE_PART));
+    if (bw_sampler_is_due(sampler)) {
+        const double precision = crew_precision(crew);
+
+        crew->is_precise = precision <= crew->sampling->precision;
+        bw_sampler_judge(sampler, precision, measured_ns(crew));
+    }
 out:
     return st;
 }
@@ -244,20 +330,12 @@ enum bw_status bw_crew_measure(struct bw_crew *crew)
     struct bw_round round;
     enum bw_status st = BW_OK;
 
-    bw_sampler_begin(&sampler, crew->sampling, crew->lanes[0].ops,
-                     bw_testcase_is_latency(crew->plan->tc));
+    bw_sampler_begin(&sampler, crew->sampling, &crew->lanes[0], crew->hint);
     while (bw_sampler_next(&sampler, &round)) {
-        bool outlasted = true;
-
-        TRY(run_round(crew, &round, &outlasted));
-        if (!outlasted && bw_sampler_more_load(&sampler)) {
-            continue;
-        }
-        if (!outlasted) {
-            crew->doubt = "the load on the link ended before what it should load";
-        }
-        TRY(collect(crew, &round, bw_sampler_took(&sampler, &round)));
+        TRY(run_round(crew, &round));
+        TRY(take(crew, &sampler, &round));
     }
+    crew->copies = sampler.copies;
 out:
     return st;
 }

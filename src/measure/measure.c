@@ -4,6 +4,7 @@
 #include "crew.h"
 #include "session.h"
 
+#include "bwtool/clock.h"
 #include "bwtool/log.h"
 
 #include <stdio.h>
@@ -45,14 +46,15 @@ static enum bw_status bind(const struct bw_session *session, const struct bw_pla
 
 static enum bw_status measure_launch(struct bw_session *session, const struct bw_plan *plan,
                                      const struct bw_launch *launch,
-                                     const struct bw_sampling *sampling, struct bw_cell **cells)
+                                     const struct bw_sampling *sampling, struct bw_hint *hint,
+                                     struct bw_cell **cells)
 {
     struct bw_crew crew = {0};
     enum bw_status st = BW_OK;
 
     bw_log_mark();
     TRY(bind(session, plan, launch, sampling));
-    TRY(bw_crew_open(&crew, session, plan, launch, sampling));
+    TRY(bw_crew_open(&crew, session, plan, launch, sampling, hint));
     TRY(bw_crew_measure(&crew));
     TRY(bw_crew_fill_cells(&crew, cells));
 out:
@@ -61,6 +63,11 @@ out:
     }
     bw_crew_close(&crew);
     return st == BW_WAIVED ? BW_OK : st;
+}
+
+bool bw_sampling_is_over(const struct bw_sampling *sampling)
+{
+    return bw_clock_ns() > sampling->deadline_ns;
 }
 
 /* After this nothing more can be measured on the GPUs. */
@@ -73,16 +80,22 @@ enum bw_status bw_measure_all(struct bw_session *session, const struct bw_plan *
                               const struct bw_sampling *sampling, struct bw_cell **cells)
 {
     enum bw_status worst = BW_OK;
+    struct bw_hint hint = {0};
 
     for (size_t i = 0; i < plan->launch_count; i++) {
         const struct bw_launch *launch = &plan->launches[i];
         enum bw_status st = BW_OK;
 
+        if (bw_sampling_is_over(sampling)) {
+            fail_cells(plan, launch, cells, BW_ERR_TIMEOUT, "not run: --max-time was over");
+            worst = BW_ERR_TIMEOUT > worst ? BW_ERR_TIMEOUT : worst;
+            continue;
+        }
         if (ends_everything(worst)) {
             fail_cells(plan, launch, cells, worst, "not measured: the GPUs were lost before");
             continue;
         }
-        st = measure_launch(session, plan, launch, sampling, cells);
+        st = measure_launch(session, plan, launch, sampling, &hint, cells);
         worst = st > worst ? st : worst;
     }
     if (sampling->bind) {

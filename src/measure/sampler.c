@@ -3,78 +3,159 @@
 
 #include "bwtool/clock.h"
 
-/* Copies before the first timed one of a launch, and of each later gate. */
-enum { WARM_FIRST = 4, WARM_LATER = 1 };
+#include <math.h>
 
-/* A copy the other way may go up to twice as fast as the measured one; more is found by trying. */
+/* Copies before the first timed one of a launch, and of each later gate. */
+enum { WARM_FIRST = 1, WARM_FIXED = 4, WARM_LATER = 1 };
+
+/* Fewest samples of which an interval of the median can be told, and the most that are taken. */
+enum { SAMPLES_FLOOR = 6, SAMPLES_CAP = 120 };
+
+/* Timed work of one cell after which its samples must do, once the floor is reached. */
+static const double measured_cap_ns = 400e6;
+
+/*
+ * A sample that lasts so long: two events with nothing between them are 3 us
+ * apart, which is then below 0.1 %.
+ */
+static const double sample_ns = 4e6;
+
+/* Copies of a sample never fill the queue: several samples share a gate. */
+enum { COPIES_ENTRIES_MAX = 60 };
+
+/* Load goes on for so much longer than what it loads; how much more is found by trying. */
 static const double load_factor_first = 1.25;
-static const double load_factor_most = 16;
+static const double load_factor_most = 20;
+
+enum { RESTARTS_MAX = 4 };
 
 void bw_sampler_begin(struct bw_sampler *sampler, const struct bw_sampling *sampling,
-                      const struct bw_engine_ops *ops, bool is_latency)
+                      const struct bw_lane *lane, struct bw_hint *hint)
 {
     *sampler = (struct bw_sampler){
         .sampling = sampling,
-        .copies_per_entry = ops->copies_per_entry,
-        .is_latency = is_latency,
-        .load_factor = load_factor_first,
+        .hint = hint,
+        .copies_per_entry = lane->ops->copies_per_entry,
+        .entries_per_copy = lane->entries_per_copy,
+        .is_adaptive = sampling->samples == 0,
+        .is_latency = bw_testcase_is_latency(lane->plan->tc),
         .seed = (uint32_t)bw_clock_ns(),
     };
+    if (hint->load_factor < load_factor_first) {
+        hint->load_factor = load_factor_first;
+    }
+    if (hint->copies == 0) {
+        hint->copies = 1;
+    }
+    sampler->want = sampler->is_adaptive ? SAMPLES_FLOOR : sampling->samples;
+    sampler->copies = sampler->is_adaptive ? hint->copies : sampling->copies;
+    if (sampler->is_latency) {
+        sampler->copies = 1; /* one pass over the list */
+    }
 }
 
-static unsigned long long copies_in_sample(const struct bw_sampler *sampler)
+/* Entries that so many copies take in a queue. */
+static double entries_of(const struct bw_sampler *sampler, unsigned long long copies)
 {
-    return sampler->is_latency ? 1 : sampler->sampling->copies;
+    return ceil((double)copies / (double)sampler->copies_per_entry) * sampler->entries_per_copy;
+}
+
+static unsigned warm_copies(const struct bw_sampler *sampler)
+{
+    if (sampler->rounds == 0) {
+        return sampler->is_adaptive ? WARM_FIRST : WARM_FIXED;
+    }
+    return sampler->is_latency ? 0 : WARM_LATER;
 }
 
 bool bw_sampler_next(struct bw_sampler *sampler, struct bw_round *round)
 {
     /* Load is queued behind the same gate, and is more than what is measured. */
-    const double entries_max = (BW_ROUND_ENTRIES_MAX - WARM_FIRST - 8) / sampler->load_factor;
-    const unsigned long long copies_max =
-        (unsigned long long)entries_max * sampler->copies_per_entry;
-    const unsigned long long left =
-        sampler->part_left != 0 ? sampler->part_left : copies_in_sample(sampler);
-    const unsigned long long entries =
-        (left + sampler->copies_per_entry - 1) / sampler->copies_per_entry + 1;
-    const unsigned samples_left = sampler->sampling->samples - sampler->done;
+    const double room = BW_ROUND_ENTRIES_MAX / sampler->hint->load_factor;
+    const unsigned long long left = sampler->part_left != 0 ? sampler->part_left : sampler->copies;
+    const unsigned long long fit =
+        (unsigned long long)(room / sampler->entries_per_copy) * sampler->copies_per_entry;
+    const double samples_fit = floor(room / (entries_of(sampler, left) + 1));
+    unsigned samples = sampler->want - sampler->done;
 
-    if (samples_left == 0) {
+    if (sampler->done >= sampler->want) {
         return false;
     }
+    samples = samples < BW_ROUND_SAMPLES_MAX ? samples : BW_ROUND_SAMPLES_MAX;
+    if (sampler->part_left != 0 || samples_fit < 1) {
+        samples = 1;
+    } else if (samples > samples_fit) {
+        samples = (unsigned)samples_fit;
+    }
     *round = (struct bw_round){
-        .samples = 1,
-        .copies = left < copies_max ? left : copies_max,
-        .warm = sampler->rounds == 0 ? WARM_FIRST : WARM_LATER,
-        .load_factor = sampler->load_factor,
+        .samples = samples,
+        .copies = left < fit ? left : fit,
+        .warm = warm_copies(sampler),
+        .load_factor = sampler->hint->load_factor,
         .seed = sampler->seed += 0x9e3779b9u, /* far from the seeds of the round before */
     };
-    if (sampler->part_left == 0 && left <= copies_max) {
-        const unsigned long long fit = copies_max / (entries * sampler->copies_per_entry);
-
-        round->samples = samples_left < BW_ROUND_SAMPLES_MAX ? samples_left : BW_ROUND_SAMPLES_MAX;
-        round->samples = round->samples < fit ? round->samples : (unsigned)fit;
-        round->samples = round->samples == 0 ? 1 : round->samples;
-    }
     sampler->rounds++;
     return true;
 }
 
-bool bw_sampler_took(struct bw_sampler *sampler, const struct bw_round *round)
+/* Copies that make a sample long enough. */
+static unsigned long long copies_wanted(const struct bw_sampler *sampler, double copy_ns)
 {
-    const unsigned long long left =
-        sampler->part_left != 0 ? sampler->part_left : copies_in_sample(sampler);
+    const double most = (double)COPIES_ENTRIES_MAX * (double)sampler->copies_per_entry;
+    const double wanted = ceil(sample_ns / (copy_ns > 0 ? copy_ns : 1));
 
-    sampler->part_left = round->samples == 1 ? left - round->copies : 0;
-    if (sampler->part_left != 0) {
-        return false;
-    }
-    sampler->done += round->samples;
-    return true;
+    return (unsigned long long)(wanted < most ? wanted : most);
 }
 
-bool bw_sampler_more_load(struct bw_sampler *sampler)
+static enum bw_take restart(struct bw_sampler *sampler)
 {
-    sampler->load_factor *= 1.6;
-    return sampler->load_factor <= load_factor_most;
+    sampler->restarts++;
+    sampler->done = 0;
+    sampler->part_left = 0;
+    sampler->want = sampler->is_adaptive ? SAMPLES_FLOOR : sampler->sampling->samples;
+    return TAKE_DISCARD;
+}
+
+enum bw_take bw_sampler_take(struct bw_sampler *sampler, const struct bw_round *round,
+                             double copy_ns, double load_ratio)
+{
+    const bool may_restart = sampler->restarts < RESTARTS_MAX;
+    const unsigned long long left = sampler->part_left != 0 ? sampler->part_left : sampler->copies;
+    bool is_short = false;
+
+    if (sampler->is_adaptive && !sampler->is_latency && may_restart) {
+        const unsigned long long wanted = copies_wanted(sampler, copy_ns);
+
+        is_short = wanted > sampler->copies + sampler->copies / 2;
+        if (is_short) {
+            sampler->copies = sampler->hint->copies = wanted;
+        }
+    }
+    if (load_ratio < 1 && may_restart && sampler->hint->load_factor < load_factor_most) {
+        sampler->hint->load_factor *= fmin(1.15 / fmax(load_ratio, 0.1), 4);
+        return restart(sampler);
+    }
+    if (is_short) {
+        return restart(sampler);
+    }
+    sampler->part_left = left - round->copies;
+    if (sampler->part_left != 0) {
+        return TAKE_PART;
+    }
+    sampler->done += round->samples;
+    return load_ratio < 1 ? TAKE_DOUBT : TAKE_WHOLE;
+}
+
+bool bw_sampler_is_due(const struct bw_sampler *sampler)
+{
+    return sampler->is_adaptive && sampler->done >= sampler->want;
+}
+
+void bw_sampler_judge(struct bw_sampler *sampler, double precision, double measured_ns)
+{
+    if (precision <= sampler->sampling->precision || sampler->done >= SAMPLES_CAP ||
+        measured_ns >= measured_cap_ns) {
+        return;
+    }
+    sampler->want = sampler->done + (sampler->done < 12 ? SAMPLES_FLOOR : sampler->done / 2);
 }

@@ -5,33 +5,62 @@
 #include "lane.h"
 
 /*
- * Decides what the next gate measures, and when enough has been measured. A
- * sample whose copies do not fit behind one gate is put together from several.
+ * Decides what the next gate measures, and when enough has been measured.
+ *
+ * With fixed counts, samples and copies are as asked for; a sample whose
+ * copies do not fit behind one gate is put together from several. Else the
+ * copies of a sample are chosen so that it lasts long against what events
+ * cost, and samples are taken until the interval of the median is as narrow as
+ * asked for, or a cap is reached.
  */
-struct bw_sampler {
-    const struct bw_sampling *sampling;
-    unsigned long long copies_per_entry;
-    bool is_latency;
-    unsigned done;                /* samples finished                                   */
-    unsigned long long part_left; /* copies that the sample under way still lacks       */
+
+/* What one cell of a testcase has found out for the next. Zeroed: nothing. */
+struct bw_hint {
+    unsigned long long copies;
     double load_factor;
-    uint32_t seed;
-    unsigned rounds;
 };
 
+struct bw_sampler {
+    const struct bw_sampling *sampling;
+    struct bw_hint *hint;
+    unsigned long long copies_per_entry; /* of the queue                    */
+    unsigned entries_per_copy;           /* 1, but for a chase in many parts */
+    bool is_adaptive, is_latency;
+    unsigned long long copies;    /* in a sample                                      */
+    unsigned long long part_left; /* copies that the sample under way still lacks     */
+    unsigned done;                /* samples finished                                 */
+    unsigned want;                /* samples to finish before the next look           */
+    unsigned rounds, restarts;
+    uint32_t seed;
+};
+
+/* `lane` stands for all: they do the same. */
 void bw_sampler_begin(struct bw_sampler *sampler, const struct bw_sampling *sampling,
-                      const struct bw_engine_ops *ops, bool is_latency);
+                      const struct bw_lane *lane, struct bw_hint *hint);
 
 /* False if enough has been measured. */
 bool bw_sampler_next(struct bw_sampler *sampler, struct bw_round *round);
 
-/* The round was measured. True if it ended its samples, false if they go on in the next round. */
-bool bw_sampler_took(struct bw_sampler *sampler, const struct bw_round *round);
+/* What to do with the times of the round that was just measured. */
+enum bw_take {
+    TAKE_WHOLE,   /* its samples are complete                                 */
+    TAKE_PART,    /* its one sample goes on in the next round                 */
+    TAKE_DISCARD, /* forget everything of this cell so far: it starts anew    */
+    TAKE_DOUBT,   /* like WHOLE, but the load ended before what it should load */
+};
 
 /*
- * The load ended before what it should load: do more, and measure again. False
- * if that was tried often enough.
+ * `copy_ns`: time of one copy in this round. `load_ratio`: how long the
+ * shortest load lasted, in units of what it should outlast; INFINITY without.
  */
-bool bw_sampler_more_load(struct bw_sampler *sampler);
+enum bw_take bw_sampler_take(struct bw_sampler *sampler, const struct bw_round *round,
+                             double copy_ns, double load_ratio);
+
+/*
+ * Look at what there is so far, when bw_sampler_is_due(): go on or not.
+ * `precision` as bw_stats_precision() says it, `measured_ns` all timed work.
+ */
+bool bw_sampler_is_due(const struct bw_sampler *sampler);
+void bw_sampler_judge(struct bw_sampler *sampler, double precision, double measured_ns);
 
 #endif

@@ -39,8 +39,9 @@ out:
     return st;
 }
 
-void bw_series_drop_part(struct bw_series *series)
+void bw_series_reset(struct bw_series *series)
 {
+    series->count = 0;
     series->part_ns = 0;
 }
 

@@ -21,8 +21,8 @@ struct bw_series {
  */
 enum bw_status bw_series_add(struct bw_series *series, const double *marks_ns, unsigned samples,
                              bool is_whole);
-/* Forget the parts of an unfinished sample. */
-void bw_series_drop_part(struct bw_series *series);
+/* Forget all samples. */
+void bw_series_reset(struct bw_series *series);
 void bw_series_free(struct bw_series *series);
 
 #endif
