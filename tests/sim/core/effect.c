@@ -70,7 +70,7 @@ static void wrote(const char *at, size_t bytes)
 static void remember(const char *dst, const char *src, size_t bytes)
 {
     wrote(dst, bytes);
-    if (!meets(dst, src, bytes, bytes)) {
+    if (!meets(dst, src, bytes, bytes) && !sim_ghost_any(src, bytes)) {
         repeats[next_repeat++ % REPEATS] =
             (struct repeat){dst, src, bytes, look_at_both(dst, src, bytes)};
     }

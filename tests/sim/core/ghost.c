@@ -4,14 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /*
- * Ghosts: what large pieces of device memory hold, noted instead of done. A
- * piece stands for bytes of a source, which is a kernel that makes them from
- * its arguments alone, or a set. Copies of noted pieces are noted, too. Bytes
- * that anything else looks at or writes a part of are made first. So filling,
+ * Ghosts: what large pieces of memory hold, noted instead of done. A piece
+ * stands for bytes of a source, which is a kernel that makes them from its
+ * arguments alone, or a set. Copies of noted pieces are noted, too. Bytes that
+ * anything else looks at or writes a part of are made first. So filling,
  * copying and checking a large buffer costs nothing, and what is not as it
- * should be still shows.
+ * should be still shows. The program may look into host memory at any time:
+ * noted pages of that are forbidden to it until it does, and made then.
  */
 
 /* What a buffer was filled with. */
@@ -29,9 +31,11 @@ struct sim_ghost {
     size_t bytes;
     struct source *source;
     size_t from; /* at `at` is that byte of the source */
+    bool is_host;
+    bool is_left; /* the driver has given the memory back to the program */
 };
 
-enum { SAMPLE = (1 << 20) + 13 };
+enum { SAMPLE = (1 << 20) + 13, PAGE = 4096 };
 
 static void source_put(struct source *source)
 {
@@ -41,15 +45,30 @@ static void source_put(struct source *source)
     }
 }
 
+static bool is_whole_pages(const char *at, size_t bytes)
+{
+    return ((uintptr_t)at | bytes) % PAGE == 0;
+}
+
+static void protect(const struct sim_ghost *ghost, int protection)
+{
+    if (ghost->is_host && mprotect(ghost->at, ghost->bytes, protection) != 0) {
+        abort();
+    }
+}
+
 static bool ghost_add(char *at, size_t bytes, struct source *source, size_t from)
 {
+    const struct sim_range *range = sim_range_find(at, bytes);
     struct sim_ghost *ghost = malloc(sizeof(*ghost));
 
     if (ghost == NULL) {
         return false;
     }
     source->uses++;
-    *ghost = (struct sim_ghost){sim.ghosts, at, bytes, source, from};
+    *ghost = (struct sim_ghost){sim.ghosts, at, bytes, source, from, false, false};
+    ghost->is_host = range != NULL && range->gpu == SIM_HOST;
+    protect(ghost, PROT_NONE);
     sim.ghosts = ghost;
     return true;
 }
@@ -59,13 +78,15 @@ static void ghost_free(struct sim_ghost **link)
     struct sim_ghost *ghost = *link;
 
     *link = ghost->next;
+    sim.ghost_changes++;
+    protect(ghost, PROT_READ | PROT_WRITE);
     source_put(ghost->source);
     free(ghost);
 }
 
 static bool meets(const struct sim_ghost *g, const char *at, size_t bytes)
 {
-    return g->at < at + bytes && at < g->at + g->bytes;
+    return !g->is_left && g->at < at + bytes && at < g->at + g->bytes;
 }
 
 /* Run a kernel that is all there is to know of: one block of its narrow width. */
@@ -131,6 +152,7 @@ void sim_ghost_real(const void *at, size_t bytes)
         struct sim_ghost *ghost = *link;
 
         if (meets(ghost, at, bytes)) {
+            protect(ghost, PROT_READ | PROT_WRITE);
             ghost_make(ghost, ghost->at);
             ghost_free(link);
         } else {
@@ -139,10 +161,24 @@ void sim_ghost_real(const void *at, size_t bytes)
     }
 }
 
+/* Only whole pages can be forbidden: what would be cut elsewhere is made. */
+static void real_if_cut(const char *at, size_t bytes)
+{
+    bool is_cut = false;
+
+    for (const struct sim_ghost *g = sim.ghosts; g != NULL; g = g->next) {
+        is_cut |= g->is_host && meets(g, at, bytes) && !is_whole_pages(at, bytes);
+    }
+    if (is_cut) {
+        sim_ghost_real(at, bytes);
+    }
+}
+
 void sim_ghost_forget(const void *begin, size_t bytes)
 {
     char *const at = (char *)(uintptr_t)begin, *const end = at + bytes;
 
+    real_if_cut(at, bytes);
     for (struct sim_ghost **link = &sim.ghosts; *link != NULL;) {
         struct sim_ghost *g = *link;
         const size_t g_bytes = g->bytes;
@@ -151,12 +187,15 @@ void sim_ghost_forget(const void *begin, size_t bytes)
             link = &g->next;
         } else if (g->at + g_bytes > end) { /* its end stays: as one of its own */
             g->bytes = (size_t)(end - g->at);
+            protect(g, PROT_READ | PROT_WRITE);
             if (!ghost_add(end, g_bytes - g->bytes, g->source, g->from + g->bytes)) {
                 abort();
             }
             link = &sim.ghosts;
         } else if (g->at < at) {
+            protect(g, PROT_READ | PROT_WRITE);
             g->bytes = (size_t)(at - g->at);
+            protect(g, PROT_NONE);
             link = &g->next;
         } else {
             ghost_free(link);
@@ -169,10 +208,70 @@ static struct sim_ghost *ghost_at(const char *at)
 {
     struct sim_ghost *g = sim.ghosts;
 
-    while (g != NULL && (at < g->at || at >= g->at + g->bytes)) {
+    while (g != NULL && !meets(g, at, 1)) {
         g = g->next;
     }
     return g;
+}
+
+void sim_ghost_leave(const struct sim_range *range)
+{
+    for (struct sim_ghost **link = &sim.ghosts; *link != NULL;) {
+        if (!meets(*link, range->at, range->bytes)) {
+            link = &(*link)->next;
+        } else if (range->kind == RANGE_REGISTERED) {
+            (*link)->is_left = true;
+            link = &(*link)->next;
+        } else {
+            ghost_free(link);
+        }
+    }
+}
+
+/* Whether a byte is forbidden to the program, as a noted one is. */
+static bool is_forbidden(const char *at)
+{
+    int ends[2];
+    bool forbidden;
+
+    if (pipe(ends) != 0) {
+        abort();
+    }
+    forbidden = write(ends[1], at, 1) < 0;
+    close(ends[0]);
+    close(ends[1]);
+    return forbidden;
+}
+
+void sim_ghost_take(const char *at, size_t bytes)
+{
+    for (struct sim_ghost **link = &sim.ghosts; *link != NULL;) {
+        struct sim_ghost *g = *link;
+        const bool was_left = g->is_left;
+
+        g->is_left = false;
+        if (!was_left || !meets(g, at, bytes)) {
+            g->is_left = was_left;
+            link = &g->next;
+            continue;
+        }
+        if (is_forbidden(g->at)) { /* else other memory is there by now */
+            protect(g, PROT_READ | PROT_WRITE);
+            ghost_make(g, g->at);
+        }
+        g->is_host = false;
+        ghost_free(link);
+    }
+}
+
+bool sim_ghost_any(const void *at, size_t bytes)
+{
+    const struct sim_ghost *g = sim.ghosts;
+
+    while (g != NULL && !meets(g, at, bytes)) {
+        g = g->next;
+    }
+    return g != NULL;
 }
 
 static bool is_noted(const char *at, size_t bytes)
