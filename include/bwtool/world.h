@@ -28,7 +28,8 @@ struct bw_world_ops {
     void (*close)(struct bw_world *world);
 };
 
-/* What the ranks have cost each other, for the report: collective calls, and bytes brought to them. */
+/* What the ranks have cost each other, for the report: collective calls, and bytes brought to them.
+ */
 struct bw_world_use {
     unsigned long long collectives, bytes;
     double seconds; /* waited in them */

@@ -6,9 +6,6 @@
 
 /* The ways to be a world, for bw_world_open_all() to choose from. */
 
-/* One process. Cannot fail. */
-void bw_world_open_single(struct bw_world *world);
-
 /*
  * A rank of an MPI job: `*is_open` says whether this is one. mpi.c where the
  * build has MPI; else without_mpi.c, which never is one.

@@ -21,6 +21,14 @@ static enum bw_status gather_all(struct bw_world *world, const void *mine, void 
     return BW_OK;
 }
 
+static enum bw_status sum_all(struct bw_world *world, double *numbers, size_t count)
+{
+    (void)world;
+    (void)numbers;
+    (void)count;
+    return BW_OK;
+}
+
 static void close_world(struct bw_world *world)
 {
     (void)world;
@@ -30,6 +38,7 @@ static const struct bw_world_ops single_ops = {
     .name = "single process",
     .agree_all = agree_all,
     .gather_all = gather_all,
+    .sum_all = sum_all,
     .close = close_world,
 };
 

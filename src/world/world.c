@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bwtool/world.h"
+#include "bwtool/clock.h"
 #include "kinds.h"
 
 #include <limits.h>
@@ -77,15 +78,47 @@ void bw_world_close_all(struct bw_world *world)
     memset(world, 0, sizeof(*world));
 }
 
+/* The time until the call has returned counts as waiting for the others. */
+static void count(struct bw_world *world, size_t bytes, uint64_t start_ns)
+{
+    world->use.collectives++;
+    world->use.bytes += bytes;
+    world->use.seconds += (double)(bw_clock_ns() - start_ns) * 1e-9;
+}
+
 enum bw_status bw_world_agree_all(struct bw_world *world, enum bw_status mine, const char *phase)
 {
-    return world->ops->agree_all(world, mine, phase);
+    const uint64_t start_ns = bw_clock_ns();
+    const enum bw_status st = world->ops->agree_all(world, mine, phase);
+
+    count(world, 2 * sizeof(int), start_ns);
+    return st;
 }
 
 enum bw_status bw_world_gather_all(struct bw_world *world, const void *mine, void *all,
                                    size_t bytes)
 {
-    return world->ops->gather_all(world, mine, all, bytes);
+    const uint64_t start_ns = bw_clock_ns();
+    const enum bw_status st = world->ops->gather_all(world, mine, all, bytes);
+
+    count(world, bytes, start_ns);
+    return st;
+}
+
+enum bw_status bw_world_sum_all(struct bw_world *world, double *numbers, size_t n)
+{
+    const uint64_t start_ns = bw_clock_ns();
+    const enum bw_status st = world->ops->sum_all(world, numbers, n);
+
+    count(world, n * sizeof(*numbers), start_ns);
+    return st;
+}
+
+void bw_world_tell(struct bw_world *world, const char *phase, const char *gpu)
+{
+    if (world->ops->tell != NULL) {
+        world->ops->tell(world, phase, gpu);
+    }
 }
 
 bool bw_world_is_root(const struct bw_world *world)
