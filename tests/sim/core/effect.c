@@ -78,13 +78,16 @@ static void remember(const char *dst, const char *src, size_t bytes)
 
 /* --- copies and sets ------------------------------------------------------ */
 
-/* Memory of which nobody but the simulator sees the bytes. */
+/* Memory of which the simulator knows who sees the bytes; of the host's, whole pages. */
 static bool is_large(const void *at, size_t bytes)
 {
     const struct sim_range *range = sim_range_find(at, bytes);
 
-    return sim.machine.lazy_bytes > 0 && (double)bytes >= sim.machine.lazy_bytes && range != NULL &&
-           range->kind == RANGE_DEVICE;
+    if (sim.machine.lazy_bytes <= 0 || (double)bytes < sim.machine.lazy_bytes || range == NULL) {
+        return false;
+    }
+    return range->kind == RANGE_DEVICE ||
+           (range->gpu == SIM_HOST && ((uintptr_t)at | bytes) % 4096 == 0);
 }
 
 static void copy(const struct sim_move *move)
