@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bwtool/nvml.h"
 
+#include "nvml_table.h"
+
 #include "bwtool/log.h"
 
 #include <dlfcn.h>
@@ -23,9 +25,9 @@ static struct {
     int (*mig_mode)(struct bw_nvml_device *device, unsigned *now, unsigned *pending);
 } nvml;
 
-static void look_up(const char *symbol, void *function)
+void bw_nvml_look_up(const char *symbol, void *function)
 {
-    void *found = dlsym(nvml.lib, symbol);
+    void *found = nvml.lib == NULL ? NULL : dlsym(nvml.lib, symbol);
 
     memcpy(function, &found, sizeof(found));
 }
@@ -40,13 +42,13 @@ static bool start(void)
                 dlerror());
         return false;
     }
-    look_up("nvmlInit_v2", &nvml.init);
-    look_up("nvmlShutdown", &nvml.shutdown);
-    look_up("nvmlErrorString", &nvml.error_string);
-    look_up("nvmlSystemGetDriverVersion", &nvml.driver_version_of);
-    look_up("nvmlDeviceGetHandleByUUID", &nvml.handle);
-    look_up("nvmlDeviceGetP2PStatus", &nvml.p2p_status);
-    look_up("nvmlDeviceGetMigMode", &nvml.mig_mode);
+    bw_nvml_look_up("nvmlInit_v2", &nvml.init);
+    bw_nvml_look_up("nvmlShutdown", &nvml.shutdown);
+    bw_nvml_look_up("nvmlErrorString", &nvml.error_string);
+    bw_nvml_look_up("nvmlSystemGetDriverVersion", &nvml.driver_version_of);
+    bw_nvml_look_up("nvmlDeviceGetHandleByUUID", &nvml.handle);
+    bw_nvml_look_up("nvmlDeviceGetP2PStatus", &nvml.p2p_status);
+    bw_nvml_look_up("nvmlDeviceGetMigMode", &nvml.mig_mode);
     if (nvml.init == NULL || nvml.shutdown == NULL) {
         bw_note("NVML is of no use: it has no nvmlInit_v2");
         return false;
@@ -77,6 +79,7 @@ bool bw_nvml_open(void)
         return false;
     }
     nvml.was_tried = true;
+    bw_nvml_table_fill();
     if (nvml.driver_version_of == NULL ||
         nvml.driver_version_of(nvml.driver_version, sizeof(nvml.driver_version)) != NVML_OK) {
         nvml.driver_version[0] = '\0';
@@ -93,6 +96,7 @@ void bw_nvml_close(void)
         dlclose(lib);
     }
     memset(&nvml, 0, sizeof(nvml));
+    bw_nvml_table_fill(); /* with nothing */
 }
 
 const char *bw_nvml_driver_version(void)

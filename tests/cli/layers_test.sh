@@ -14,11 +14,11 @@ declare -A home=(
     [report]=report [result]=report [compare]=report [git_version]=report
     [shmem]=shmem
     [measure]=measure [stats]=measure [engine]=measure [gate]=measure [pool]=measure
-    [verify]=measure [state]=measure [peak]=measure [sampling]=measure
+    [verify]=measure [state]=measure [peak]=measure [outlier]=measure [sampling]=measure
     [plan]=plan [testcase]=plan
     [world]=world
     [topology]=host [cpu]=host
-    [cu]=gpu [cu_compat]=gpu [gpu]=gpu [kernels]=gpu [memory]=gpu [nvml]=gpu [params]=gpu
+    [cu]=gpu [cu_compat]=gpu [gpu]=gpu [kernels]=gpu [memory]=gpu [nvml]=gpu [pci]=gpu [params]=gpu
     [status]=base [log]=base [clock]=base [text]=base
 )
 
