@@ -6,3 +6,4 @@
 #include "gate.cu"
 #include "oneway.cu"
 #include "pattern.cu"
+#include "shmem.cu"

@@ -22,7 +22,20 @@
     K(copy_split_in) K(copy_split_out)                                                  \
     K(read) K(read_sum) K(write)                                                        \
     K(chase_build) K(chase) K(chase_tma) K(chase_check)                                 \
-    K(corrupt)
+    K(corrupt)                                                                          \
+    K(shmem_push_all_gather) K(shmem_push_all_to_all) K(shmem_push_broadcast)           \
+    K(shmem_pull_all_gather) K(shmem_pull_all_to_all)                                   \
+    K(shmem_pull_reduce_scatter) K(shmem_pull_all_reduce)                               \
+    K(shmem_tma_all_gather) K(shmem_tma_all_to_all) K(shmem_tma_broadcast)              \
+    K(shmem_tiles_all_gather) K(shmem_tiles_all_to_all) K(shmem_tiles_broadcast)        \
+    K(shmem_tiles_reduce_scatter) K(shmem_tiles_all_reduce)                             \
+    K(shmem_two_shot_all_reduce)                                                        \
+    K(shmem_ll_all_gather) K(shmem_ll_all_to_all) K(shmem_ll_broadcast)                 \
+    K(shmem_ll_reduce_scatter) K(shmem_ll_all_reduce)                                   \
+    K(shmem_poison_reduce_scatter) K(shmem_poison_all_reduce)                           \
+    K(shmem_poison4_reduce_scatter) K(shmem_poison4_all_reduce)                         \
+    K(shmem_sync) K(shmem_barrier) K(shmem_pingpong)                                    \
+    K(shmem_fill) K(shmem_spoil) K(shmem_check_output)
 /* clang-format on */
 
 enum bw_kernel {

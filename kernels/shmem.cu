@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators over symmetric memory; the later files use what is in the earlier ones. */
+#include "shmem_push.cu"
+#include "shmem_tiles.cu"
+#include "shmem_words.cu"
+
+#include "shmem_tma.cu"
+#include "shmem_tools.cu"

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SIM_SHMEM_FAULTS_H
+#define SIM_SHMEM_FAULTS_H
+
+#include <cstdio>
+#include <cstdlib>
+
+/*
+ * Faults inside the operators' kernels: SIM_SHMEM_FAULT="KIND:RANK[:SKIP]" in
+ * the environment, from the (SKIP + 1)-th time on that the place is passed.
+ * 1: the entry signal is not sent; 2: no signal with data is sent; 3: poison is
+ * not put back; 4: words carry the epoch before; 10, 11, 12: signals of that
+ * kind (entry, data, tile) are not waited for; 13: words are not waited for.
+ */
+static inline bool sim_shmem_fault(unsigned kind, unsigned rank)
+{
+    static unsigned wanted_kind = ~0u, wanted_rank, skip;
+    static bool is_read;
+
+    if (!is_read) {
+        const char *text = getenv("SIM_SHMEM_FAULT");
+
+        is_read = true;
+        if (text != nullptr) {
+            (void)sscanf(text, "%u:%u:%u", &wanted_kind, &wanted_rank, &skip);
+        }
+    }
+    if (kind != wanted_kind || rank != wanted_rank) {
+        return false;
+    }
+    if (skip > 0) {
+        skip--;
+        return false;
+    }
+    return true;
+}
+#define BW_SHMEM_FAULT(fault, rank) sim_shmem_fault(fault, rank)
+
+#endif
