@@ -27,6 +27,14 @@ struct bw_check_result {
     uint32_t pad;
 };
 
+/* Start of the memory that a rank shares: flags that other GPUs write or poll, a line each. */
+struct bw_shared_control {
+    uint32_t gate; /* epoch of the last gate that all ranks opened together */
+    uint32_t pad0[31];
+    uint32_t clock; /* last round of comparing clocks that the other side has answered */
+    uint32_t pad1[31];
+};
+
 /* Bytes between two nodes of a pointer chain: no two share a cache line. */
 #define BW_CHASE_STRIDE 128
 #define BW_CHASE_BYTES  (2u << 20)

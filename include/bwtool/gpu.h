@@ -30,6 +30,7 @@ struct bw_gpu {
     size_t memory_bytes;
     int max_threads_per_sm;
     int shared_bytes_per_block_optin;
+    bool is_left_out; /* another rank's: no context of it is made here */
     bool has_multicast, has_fabric_handles, has_fd_handles, is_integrated;
     CUfunction functions[BW_KERNEL_COUNT]; /* by enum bw_kernel; resident */
 };

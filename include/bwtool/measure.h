@@ -62,6 +62,10 @@ struct bw_session {
     struct bw_pool *pool;
     struct bw_gate *gate;
     bool has_gpus;
+    struct bw_world alone;  /* for testcases of one process */
+    int own;                /* this rank's GPU; 0 in one process */
+    struct bw_ranks *ranks; /* what all ranks have and share; NULL in one process */
+    uint32_t seed;          /* of patterns that all ranks must know; the same in all ranks */
 };
 
 /*
@@ -73,6 +77,18 @@ enum bw_status bw_session_open_all(struct bw_session *session, struct bw_world *
                                    struct bw_topology *topology, struct bw_gpus *gpus);
 /* Zeroed or half-opened is fine. Collective. */
 void bw_session_close_all(struct bw_session *session);
+
+/*
+ * Memory that all ranks map, as much as these testcases need: once a run,
+ * before the first of them. That it cannot be shared is no error here, but the
+ * testcases' waiver or reason. In one process: nothing. Collective.
+ */
+enum bw_status bw_session_share_all(struct bw_session *session,
+                                    const struct bw_testcase *const *cases, size_t count,
+                                    uint64_t buffer_bytes);
+
+/* By what the ranks share memory ("POSIX file descriptor"); NULL if they do not. */
+const char *bw_session_shared_by(const struct bw_session *session);
 
 /*
  * Why the testcase cannot run here, as a sentence without full stop that the

@@ -21,6 +21,8 @@ enum bw_status {
     BW_ERR_USAGE,   /* the user asked for what does not exist                */
 };
 
+enum { BW_STATUS_COUNT = BW_ERR_USAGE + 1 };
+
 /* The only macro that jumps: needs `enum bw_status st` and a label `out`. */
 #define TRY(call)          \
     do {                   \

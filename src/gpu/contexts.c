@@ -54,11 +54,11 @@ static enum bw_status for_all(struct bw_gpus *gpus,
         jobs[i].work = work;
         jobs[i].gpus = gpus;
         jobs[i].gpu = &gpus->gpus[i];
-        jobs[i].is_running =
-            i + 1 < count && pthread_create(&jobs[i].thread, NULL, run, &jobs[i]) == 0;
+        jobs[i].is_running = i + 1 < count && !gpus->gpus[i].is_left_out &&
+                             pthread_create(&jobs[i].thread, NULL, run, &jobs[i]) == 0;
     }
     for (size_t i = 0; i < count; i++) {
-        if (!jobs[i].is_running) {
+        if (!jobs[i].is_running && !gpus->gpus[i].is_left_out) {
             run(&jobs[i]);
         }
     }
@@ -118,7 +118,7 @@ static enum bw_status enable_peers(struct bw_gpus *gpus, struct bw_gpu *gpu)
     for (int i = 0; i < gpus->count; i++) {
         CUresult res = CUDA_SUCCESS;
 
-        if (i == gpu->ordinal || !gpus->peer[row + (size_t)i]) {
+        if (i == gpu->ordinal || gpus->gpus[i].is_left_out || !gpus->peer[row + (size_t)i]) {
             continue;
         }
         res = cu.CtxEnablePeerAccess(gpus->gpus[i].ctx, 0);
@@ -159,7 +159,9 @@ enum bw_status bw_gpus_open_contexts(struct bw_gpus *gpus)
     TRY(load_library(gpus));
     TRY(for_all(gpus, open_context));
     TRY(for_all(gpus, enable_peers));
-    TRY(bw_gpu_use(&gpus->gpus[0]));
+    for (int i = gpus->count - 1; i >= 0; i--) {
+        TRY(gpus->gpus[i].is_left_out ? BW_OK : bw_gpu_use(&gpus->gpus[i]));
+    }
 out:
     return st;
 }

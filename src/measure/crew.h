@@ -12,13 +12,17 @@
  */
 struct bw_crew {
     struct bw_session *session;
+    struct bw_world *world; /* borrowed: the ranks that take part; alone, if it is one */
+    bool is_shared;         /* all ranks take part */
     const struct bw_plan *plan;
     const struct bw_launch *launch;
     const struct bw_sampling *sampling;
     struct bw_lane *lanes;    /* launch->lane_count */
     struct bw_series *series; /* likewise; empty for load */
     struct bw_series whole;   /* until the last lane has ended */
-    double *marks_ns;         /* of the last round: BW_ROUND_SAMPLES_MAX for each lane */
+    double *marks_ns;         /* of the last round: BW_ROUND_SAMPLES_MAX for each lane; of
+                                 load, the first is its end */
+    double *wire;             /* what ranks tell each other of a round */
     double whole_ns[BW_ROUND_SAMPLES_MAX];
     unsigned long long copies; /* in each sample */
     bool is_precise;           /* the interval of the median became as narrow as asked for */

@@ -17,7 +17,7 @@ static bool reads_peer(const struct bw_lane *lane)
 {
     const struct bw_end src = lane->paths[0].src_end;
 
-    return src.mem != MEM_HOST && src.id != lane->gpu->ordinal;
+    return src.mem != MEM_HOST && src.id != lane->lane_plan->issuer;
 }
 
 /* Chosen by measurement: docs/MEASUREMENTS.md has what was tried. */

@@ -24,6 +24,17 @@ void bw_gate_free(struct bw_gate *gate);
 /* From now on bw_gate_hold() holds. */
 void bw_gate_shut(struct bw_gate *gate);
 
+/*
+ * A second kind of gate, for streams of several ranks: they watch a word in
+ * GPU memory that all of them map (`flag`, as this rank sees it), and one rank
+ * (`relays`) passes its host's word on to it, by a kernel of `gpu`. So all
+ * start as close together as NVLink is fast, however far apart the hosts are.
+ */
+enum bw_status bw_gate_share(struct bw_gate *gate, const struct bw_gpu *gpu, CUdeviceptr flag,
+                             bool relays);
+/* bw_gate_shut() for that kind. Every rank does it equally often. */
+enum bw_status bw_gate_shut_shared(struct bw_gate *gate);
+
 /* Hold a stream of `gpu`, whose context is current. */
 enum bw_status bw_gate_hold(struct bw_gate *gate, const struct bw_gpu *gpu, CUstream stream);
 

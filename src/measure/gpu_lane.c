@@ -4,6 +4,7 @@
 #include "gate.h"
 #include "params.h"
 #include "pool.h"
+#include "ranks.h"
 #include "session.h"
 
 #include "bwtool/clock.h"
@@ -19,30 +20,59 @@ static uint32_t seed_of(const struct bw_lane *lane, const struct bw_round *round
     return round->seed + 2 * lane->number + path;
 }
 
-/* Host memory is near to the GPU that its end names. */
+/* This process's GPU by whose work the memory of an end is written and compared; -1: none. */
+static int owner_of(const struct bw_lane *lane, struct bw_end end)
+{
+    if (bw_testcase_is_multinode(lane->plan->tc)) {
+        return end.id == lane->session->world->rank ? lane->session->own : -1;
+    }
+    return end.id;
+}
+
+/* Host memory is near to the GPU that its end names; what ranks share, all take in step. */
 static enum bw_status take(struct bw_lane *lane, struct bw_end end, CUdeviceptr *ptr)
 {
-    const struct bw_gpu *owner = &lane->session->gpus.gpus[end.id];
+    const int owner = owner_of(lane, end);
     enum bw_status st = BW_OK;
 
-    TRY(bw_gpu_use(owner));
-    TRY(bw_pool_take(lane->session->pool, end.mem == MEM_HOST, end.id, lane->bytes, ptr));
+    if (end.mem == MEM_SHARED) {
+        return bw_ranks_take(lane->session->ranks, end.id, ptr);
+    }
+    if (owner < 0) {
+        return BW_OK;
+    }
+    TRY(bw_gpu_use(&lane->session->gpus.gpus[owner]));
+    TRY(bw_pool_take(lane->session->pool, end.mem == MEM_HOST, owner, lane->bytes, ptr));
 out:
     return st;
+}
+
+/* Where what a comparison finds is told; nowhere, if it is another rank's to compare. */
+static struct bw_slip check_slip(const struct bw_lane *lane, struct bw_end end, unsigned kind)
+{
+    const int owner = owner_of(lane, end);
+
+    return owner < 0 ? (struct bw_slip){0}
+                     : bw_session_slip(lane->session, owner, lane->number, kind);
 }
 
 /* Runs on the GPU that owns the memory, so that what is written and compared is what is there. */
 static enum bw_status run_at_owner(const struct bw_lane *lane, struct bw_end end,
                                    enum bw_kernel kernel, void **args)
 {
-    const struct bw_gpu *owner = &lane->session->gpus.gpus[end.id];
+    const int number = owner_of(lane, end);
+    const struct bw_gpu *owner = NULL;
     unsigned grid = 0;
     unsigned block = 0;
     enum bw_status st = BW_OK;
 
+    if (number < 0) {
+        return BW_OK;
+    }
+    owner = &lane->session->gpus.gpus[number];
     bw_kernel_geometry(owner, kernel, lane->bytes, &grid, &block);
     TRY(bw_gpu_use(owner));
-    TRY(bw_kernel_launch(owner, kernel, grid, block, bw_session_stream(lane->session, end.id),
+    TRY(bw_kernel_launch(owner, kernel, grid, block, bw_session_stream(lane->session, number),
                          args));
 out:
     return st;
@@ -70,19 +100,19 @@ static enum bw_status take_buffers(struct bw_lane *lane)
         /* The list is at the end that does not issue; beside host memory, there. */
         path->src_end = path->src_end.mem == MEM_HOST || !by_src ? path->src_end : path->dst_end;
         TRY(take(lane, path->src_end, &path->src));
-        path->check = bw_session_slip(lane->session, path->src_end.id, lane->number, 0);
+        path->check = check_slip(lane, path->src_end, 0);
         return build_list(lane);
     }
     TRY(take(lane, path->src_end, &path->src));
     TRY(take(lane, path->dst_end, &path->dst));
-    path->check = bw_session_slip(lane->session, path->dst_end.id, lane->number, 0);
+    path->check = check_slip(lane, path->dst_end, 0);
     lane->path_count = 1;
     if (lane->lane_plan->is_split) {
         path = &lane->paths[1];
         *path = (struct bw_path){.src_end = lane->step->dst, .dst_end = lane->step->src};
         TRY(take(lane, path->src_end, &path->src));
         TRY(take(lane, path->dst_end, &path->dst));
-        path->check = bw_session_slip(lane->session, path->dst_end.id, lane->number, 1);
+        path->check = check_slip(lane, path->dst_end, 1);
         lane->path_count = 2;
     }
 out:
@@ -106,13 +136,22 @@ out:
 
 enum bw_status bw_gpu_lane_prepare(struct bw_lane *lane)
 {
+    const struct bw_session *session = lane->session;
+    const bool is_shared = bw_testcase_is_multinode(lane->plan->tc);
     enum bw_status st = BW_OK;
 
-    lane->gpu = &lane->session->gpus.gpus[lane->lane_plan->issuer];
+    lane->is_elsewhere = is_shared && lane->lane_plan->issuer != session->world->rank;
+    if (!lane->is_elsewhere) {
+        lane->gpu = &session->gpus.gpus[is_shared ? session->own : lane->lane_plan->issuer];
+    }
     lane->bytes = lane->step->op == OP_CHASE ? BW_CHASE_BYTES : lane->sampling->buffer_bytes;
-    lane->entries_per_copy = lane->step->op == OP_CHASE ? (unsigned)lane->gpu->sm_count + 1 : 1;
+    lane->entries_per_copy =
+        lane->step->op == OP_CHASE && lane->gpu != NULL ? (unsigned)lane->gpu->sm_count + 1 : 1;
     lane->unit = lane->step->op == OP_CHASE ? lane->bytes / BW_CHASE_STRIDE : lane->bytes;
     TRY(take_buffers(lane));
+    if (lane->is_elsewhere) {
+        return BW_OK;
+    }
     lane->work = bw_session_slip(lane->session, lane->gpu->ordinal, lane->number, 2);
     TRY(bw_gpu_use(lane->gpu));
     TRY(CU(cu.StreamCreate(&lane->stream, CU_STREAM_NON_BLOCKING)));
@@ -261,12 +300,17 @@ static enum bw_status spoil(struct bw_lane *lane, struct bw_end end, CUdeviceptr
 static enum bw_status compare(struct bw_lane *lane, struct bw_end end, const struct bw_slip *slip,
                               enum bw_kernel kernel, void **args)
 {
-    CUstream stream = bw_session_stream(lane->session, end.id);
+    const int owner = owner_of(lane, end);
     struct bw_check_result *result = slip->host;
+    CUstream stream = NULL;
     enum bw_status st = BW_OK;
 
+    if (owner < 0) {
+        return BW_OK;
+    }
+    stream = bw_session_stream(lane->session, owner);
     *result = (struct bw_check_result){.first = UINT64_MAX};
-    TRY(bw_gpu_use(&lane->session->gpus.gpus[end.id]));
+    TRY(bw_gpu_use(&lane->session->gpus.gpus[owner]));
     TRY(bw_slip_send(slip, sizeof(*result), stream));
     TRY(run_at_owner(lane, end, kernel, args));
     TRY(bw_slip_fetch(slip, sizeof(*result), stream));
@@ -315,7 +359,7 @@ enum bw_status bw_gpu_lane_verdict(struct bw_lane *lane, const struct bw_round *
         const struct bw_path *path = &lane->paths[i];
         const struct bw_check_result *result = path->check.host;
 
-        if (result->count != 0) {
+        if (result != NULL && result->count != 0) {
             return bw_lane_mismatch(lane, path->src_end, path->dst_end, result->count,
                                     result->first, result->expected, result->got);
         }

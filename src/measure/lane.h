@@ -36,6 +36,8 @@ struct bw_engine_ops {
     char *(*waiver)(const struct bw_lane *lane);
     /* Get buffers and handles. Once a launch. */
     enum bw_status (*prepare)(struct bw_lane *lane);
+    /* Some untimed work, waited for; NULL where there is nothing to warm. */
+    enum bw_status (*warm)(struct bw_lane *lane);
     /* Start writing what is to be copied; bw_session_settle() waits for it. */
     enum bw_status (*fill)(struct bw_lane *lane, const struct bw_round *round);
     /* Queue warm-up, poison, hold, and the timed work. Nothing timed starts before the release. */
@@ -81,13 +83,14 @@ struct bw_lane {
     const struct bw_plan *plan;
     const struct bw_lane_plan *lane_plan;
     const struct bw_step *step;
-    unsigned number;           /* in its launch */
-    uint64_t bytes;            /* in one copy; for a latency, in its list  */
-    uint64_t unit;             /* what one copy counts: its bytes or loads */
+    unsigned number;   /* in its launch */
+    bool is_elsewhere; /* another rank issues it; here it is filled or compared, if at all */
+    uint64_t bytes;    /* in one copy; for a latency, in its list  */
+    uint64_t unit;     /* what one copy counts: its bytes or loads */
     unsigned entries_per_copy; /* of the queue; 1, but for a chase in many parts */
 
     /* GPU engines */
-    const struct bw_gpu *gpu;           /* the issuer */
+    const struct bw_gpu *gpu;           /* the issuer; NULL where that is elsewhere */
     struct bw_path paths[BW_PATHS_MAX]; /* the second: what a split-warp kernel copies back */
     unsigned path_count;
     CUstream stream;

@@ -3,6 +3,7 @@
 #include "crew.h"
 #include "gate.h"
 #include "pool.h"
+#include "ranks.h"
 #include "sampler.h"
 #include "session.h"
 
@@ -33,14 +34,22 @@ enum bw_status bw_crew_open(struct bw_crew *crew, struct bw_session *session,
 
     *crew = (struct bw_crew){
         .session = session, .plan = plan, .launch = launch, .sampling = sampling, .hint = hint};
+    crew->is_shared = bw_testcase_is_multinode(plan->tc);
+    crew->world = crew->is_shared ? session->world : &session->alone;
     crew->lanes = calloc(launch->lane_count, sizeof(*crew->lanes));
     crew->series = calloc(launch->lane_count, sizeof(*crew->series));
     crew->marks_ns = calloc(launch->lane_count * BW_ROUND_SAMPLES_MAX, sizeof(*crew->marks_ns));
-    if (crew->lanes == NULL || crew->series == NULL || crew->marks_ns == NULL) {
+    crew->wire =
+        calloc(BW_STATUS_COUNT + launch->lane_count * BW_ROUND_SAMPLES_MAX, sizeof(*crew->wire));
+    if (crew->lanes == NULL || crew->series == NULL || crew->marks_ns == NULL ||
+        crew->wire == NULL) {
         return bw_errno("no memory for %zu lanes", launch->lane_count);
     }
     if (session->pool != NULL) {
         bw_pool_begin(session->pool);
+    }
+    if (crew->is_shared) {
+        bw_ranks_begin(session->ranks, session->world->ranks);
     }
     for (size_t i = 0; i < launch->lane_count; i++) {
         const struct bw_lane_plan *lane_plan = &plan->lanes[launch->lane + i];
@@ -74,6 +83,7 @@ void bw_crew_close(struct bw_crew *crew)
     free(crew->lanes);
     free(crew->series);
     free(crew->marks_ns);
+    free(crew->wire);
     free(crew->waiver);
     *crew = (struct bw_crew){0};
 }
@@ -100,7 +110,9 @@ static enum bw_status enqueue(struct bw_crew *crew, const struct bw_round *round
     enum bw_status st = BW_OK;
 
     for (size_t i = 0; i < lane_count(crew); i++) {
-        TRY(crew->lanes[i].ops->enqueue(&crew->lanes[i], round));
+        if (!crew->lanes[i].is_elsewhere) {
+            TRY(crew->lanes[i].ops->enqueue(&crew->lanes[i], round));
+        }
     }
     if (crew->session->gate != NULL) {
         TRY(bw_gate_await(crew->session->gate));
@@ -129,7 +141,7 @@ static enum bw_status wait_for(struct bw_crew *crew, const struct bw_round *roun
     for (size_t i = 0; i < lane_count(crew); i++) {
         struct bw_lane *lane = &crew->lanes[i];
 
-        if (lane->lane_plan->is_load == load) {
+        if (lane->lane_plan->is_load == load && !lane->is_elsewhere) {
             const enum bw_status st = lane->ops->wait(lane, round);
 
             worst = st > worst ? st : worst;
@@ -168,46 +180,109 @@ out:
     return st;
 }
 
-/* All that one gate does. The gate is open again when this returns, on every path. */
-static enum bw_status run_round(struct bw_crew *crew, const struct bw_round *round)
-{
-    enum bw_status st = BW_OK;
-    enum bw_status waited = BW_OK;
-
-    TRY(fill(crew, round));
-    if (crew->session->gate != NULL) {
-        bw_gate_shut(crew->session->gate);
-    }
-    st = enqueue(crew, round);
-    release(crew); /* also after a failure: what was queued must come to an end */
-    waited = await(crew, round);
-    st = st == BW_OK ? waited : st;
-    TRY(st);
-    TRY(verify(crew, round));
-out:
-    return st;
-}
-
-/* The round's times: each measured lane's own, and until the last one has ended. */
+/* The round's times on this rank's lanes; of load, when it ended. */
 static enum bw_status read_times(struct bw_crew *crew, const struct bw_round *round)
 {
     enum bw_status st = BW_OK;
 
-    memset(crew->whole_ns, 0, sizeof(crew->whole_ns));
     for (size_t i = 0; i < lane_count(crew); i++) {
         struct bw_lane *lane = &crew->lanes[i];
         double *marks_ns = &crew->marks_ns[i * BW_ROUND_SAMPLES_MAX];
 
-        if (lane->lane_plan->is_load) {
+        memset(marks_ns, 0, BW_ROUND_SAMPLES_MAX * sizeof(*marks_ns));
+        if (lane->is_elsewhere) {
             continue;
         }
-        TRY(lane->ops->elapsed(lane, round, marks_ns));
-        for (unsigned k = 0; k < round->samples; k++) {
-            crew->whole_ns[k] = fmax(crew->whole_ns[k], marks_ns[k]);
-        }
+        TRY(lane->lane_plan->is_load ? lane->ops->load_time(lane, marks_ns)
+                                     : lane->ops->elapsed(lane, round, marks_ns));
     }
 out:
     return st;
+}
+
+/*
+ * All ranks' times to all ranks, and whether all have got them: from here on
+ * every rank knows the same, and decides the same. Each lane is one rank's, so
+ * the others' zeros leave its times as they are.
+ */
+static enum bw_status share_times(struct bw_crew *crew, const struct bw_round *round,
+                                  enum bw_status mine)
+{
+    double *const statuses = crew->wire;
+    double *const times = crew->wire + BW_STATUS_COUNT;
+    const size_t samples = round->samples;
+    enum bw_status st = BW_OK;
+
+    memset(statuses, 0, BW_STATUS_COUNT * sizeof(*statuses));
+    statuses[mine] = 1;
+    for (size_t i = 0; i < lane_count(crew); i++) {
+        memcpy(&times[i * samples], &crew->marks_ns[i * BW_ROUND_SAMPLES_MAX],
+               samples * sizeof(*times));
+    }
+    TRY(bw_world_sum_all(crew->world, crew->wire, BW_STATUS_COUNT + lane_count(crew) * samples));
+    for (size_t i = 0; i < lane_count(crew); i++) {
+        memcpy(&crew->marks_ns[i * BW_ROUND_SAMPLES_MAX], &times[i * samples],
+               samples * sizeof(*times));
+    }
+    st = mine;
+    for (int i = BW_OK + 1; i < BW_STATUS_COUNT && mine == BW_OK; i++) {
+        st = statuses[i] > 0 ? BW_ERR_PEER : st;
+    }
+out:
+    return st;
+}
+
+static enum bw_status agree(const struct bw_crew *crew, enum bw_status mine, const char *phase)
+{
+    return bw_world_agree_all(crew->world, mine, phase);
+}
+
+static enum bw_status shut(struct bw_crew *crew)
+{
+    if (crew->session->gate == NULL) {
+        return BW_OK;
+    }
+    if (crew->is_shared) {
+        return bw_gate_shut_shared(crew->session->gate);
+    }
+    bw_gate_shut(crew->session->gate);
+    return BW_OK;
+}
+
+/*
+ * All that one gate does. The gate is open again when this returns, on every
+ * path. Between two of the ranks' agreements no rank returns.
+ */
+static enum bw_status run_round(struct bw_crew *crew, const struct bw_round *round)
+{
+    enum bw_status st = fill(crew, round);
+    enum bw_status waited = BW_OK;
+
+    TRY(agree(crew, st, "filling buffers"));
+    st = shut(crew);
+    st = st == BW_OK ? enqueue(crew, round) : st;
+    st = agree(crew, st, "queueing copies");
+    release(crew); /* also after a failure: what was queued must come to an end */
+    waited = await(crew, round);
+    st = st == BW_OK ? waited : st;
+    st = st == BW_OK ? read_times(crew, round) : st;
+    TRY(share_times(crew, round, st));
+    TRY(agree(crew, verify(crew, round), "comparing what arrived"));
+out:
+    return st;
+}
+
+/* Until the last of what is measured has ended. */
+static void find_whole(struct bw_crew *crew, const struct bw_round *round)
+{
+    memset(crew->whole_ns, 0, sizeof(crew->whole_ns));
+    for (size_t i = 0; i < lane_count(crew); i++) {
+        const double *marks_ns = &crew->marks_ns[i * BW_ROUND_SAMPLES_MAX];
+
+        for (unsigned k = 0; k < round->samples && !crew->lanes[i].lane_plan->is_load; k++) {
+            crew->whole_ns[k] = fmax(crew->whole_ns[k], marks_ns[k]);
+        }
+    }
 }
 
 /*
@@ -215,25 +290,17 @@ out:
  * lanes start together, so times on different GPUs can be compared. INFINITY
  * if there is no load.
  */
-static enum bw_status find_load_ratio(struct bw_crew *crew, const struct bw_round *round,
-                                      double *ratio)
+static double find_load_ratio(const struct bw_crew *crew, const struct bw_round *round)
 {
     const double measured_ns = crew->whole_ns[round->samples - 1];
     double shortest = INFINITY;
-    enum bw_status st = BW_OK;
 
     for (size_t i = 0; i < lane_count(crew); i++) {
-        struct bw_lane *lane = &crew->lanes[i];
-        double load_ns = 0;
-
-        if (lane->lane_plan->is_load) {
-            TRY(lane->ops->load_time(lane, &load_ns));
-            shortest = fmin(shortest, load_ns / measured_ns);
+        if (crew->lanes[i].lane_plan->is_load) {
+            shortest = fmin(shortest, crew->marks_ns[i * BW_ROUND_SAMPLES_MAX] / measured_ns);
         }
     }
-    *ratio = shortest;
-out:
-    return st;
+    return shortest;
 }
 
 static enum bw_status add_samples(struct bw_crew *crew, const struct bw_round *round, bool is_whole)
@@ -297,15 +364,13 @@ static double measured_ns(const struct bw_crew *crew)
 static enum bw_status take(struct bw_crew *crew, struct bw_sampler *sampler,
                            const struct bw_round *round)
 {
-    double load_ratio = INFINITY;
     double copy_ns = 0;
     enum bw_take what = TAKE_WHOLE;
     enum bw_status st = BW_OK;
 
-    TRY(read_times(crew, round));
-    TRY(find_load_ratio(crew, round, &load_ratio));
+    find_whole(crew, round);
     copy_ns = crew->whole_ns[round->samples - 1] / round->samples / (double)round->copies;
-    what = bw_sampler_take(sampler, round, copy_ns, load_ratio);
+    what = bw_sampler_take(sampler, round, copy_ns, find_load_ratio(crew, round));
     if (what == TAKE_DISCARD) {
         discard(crew);
         return BW_OK;
@@ -331,6 +396,9 @@ enum bw_status bw_crew_measure(struct bw_crew *crew)
     enum bw_status st = BW_OK;
 
     bw_sampler_begin(&sampler, crew->sampling, &crew->lanes[0], crew->hint);
+    if (crew->is_shared) {
+        sampler.seed = crew->session->seed += 0x632be59bu; /* what one writes, another compares */
+    }
     while (bw_sampler_next(&sampler, &round)) {
         TRY(run_round(crew, &round));
         TRY(take(crew, &sampler, &round));

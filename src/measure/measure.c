@@ -2,6 +2,7 @@
 #include "bwtool/measure.h"
 
 #include "crew.h"
+#include "ranks.h"
 #include "session.h"
 
 #include "bwtool/clock.h"
@@ -41,7 +42,36 @@ static enum bw_status bind(const struct bw_session *session, const struct bw_pla
     if (!sampling->bind || bw_testcase_is_host(plan->tc)) {
         return BW_OK;
     }
-    return bw_session_bind(session, plan->lanes[launch->lane].issuer);
+    return bw_session_bind(session, bw_testcase_is_multinode(plan->tc)
+                                        ? session->own
+                                        : plan->lanes[launch->lane].issuer);
+}
+
+/* What all ranks say of a failure: the worst status, and the reason of the rank that had it. */
+static enum bw_status fail_launch(struct bw_session *session, const struct bw_plan *plan,
+                                  const struct bw_launch *launch, const struct bw_crew *crew,
+                                  struct bw_cell **cells, enum bw_status st)
+{
+    const char *own = crew->waiver != NULL ? crew->waiver : bw_log_reason();
+    char *reason = NULL;
+
+    if (bw_testcase_is_multinode(plan->tc)) {
+        st = bw_ranks_explain_all(session->world, st, own, &reason);
+    }
+    fail_cells(plan, launch, cells, st, reason != NULL ? reason : own);
+    free(reason);
+    return st;
+}
+
+/* For whoever watches the ranks: "NAME 0 -> 1". */
+static void tell(const struct bw_session *session, const struct bw_plan *plan,
+                 const struct bw_launch *launch)
+{
+    char phase[128];
+
+    (void)snprintf(phase, sizeof(phase), "%s, cell %d, %d", plan->tc->name, launch->row,
+                   launch->col);
+    bw_world_tell(session->world, phase, NULL);
 }
 
 static enum bw_status measure_launch(struct bw_session *session, const struct bw_plan *plan,
@@ -53,13 +83,16 @@ static enum bw_status measure_launch(struct bw_session *session, const struct bw
     enum bw_status st = BW_OK;
 
     bw_log_mark();
-    TRY(bind(session, plan, launch, sampling));
-    TRY(bw_crew_open(&crew, session, plan, launch, sampling, hint));
+    tell(session, plan, launch);
+    st = bind(session, plan, launch, sampling);
+    st = st == BW_OK ? bw_crew_open(&crew, session, plan, launch, sampling, hint) : st;
+    TRY(bw_world_agree_all(bw_testcase_is_multinode(plan->tc) ? session->world : &session->alone,
+                           st, "getting buffers"));
     TRY(bw_crew_measure(&crew));
     TRY(bw_crew_fill_cells(&crew, cells));
 out:
     if (st != BW_OK) {
-        fail_cells(plan, launch, cells, st, crew.waiver != NULL ? crew.waiver : bw_log_reason());
+        st = fail_launch(session, plan, launch, &crew, cells, st);
     }
     bw_crew_close(&crew);
     return st == BW_WAIVED ? BW_OK : st;
@@ -76,17 +109,43 @@ static bool ends_everything(enum bw_status st)
     return st == BW_ERR_LOST || st == BW_ERR_TIMEOUT || st == BW_ERR_NO_GPU;
 }
 
+/* The ranks go by the clock of the first. */
+static bool is_over_all(struct bw_session *session, const struct bw_plan *plan,
+                        const struct bw_sampling *sampling)
+{
+    double is_over = bw_sampling_is_over(sampling);
+
+    if (bw_testcase_is_multinode(plan->tc) && sampling->deadline_ns != UINT64_MAX) {
+        is_over = bw_world_is_root(session->world) ? is_over : 0;
+        (void)bw_world_sum_all(session->world, &is_over, 1);
+    }
+    return is_over > 0;
+}
+
+static enum bw_status fail_all(const struct bw_plan *plan, struct bw_cell **cells,
+                               enum bw_status st, const char *reason)
+{
+    for (size_t i = 0; i < plan->launch_count; i++) {
+        fail_cells(plan, &plan->launches[i], cells, st, reason);
+    }
+    return st;
+}
+
 enum bw_status bw_measure_all(struct bw_session *session, const struct bw_plan *plan,
                               const struct bw_sampling *sampling, struct bw_cell **cells)
 {
     enum bw_status worst = BW_OK;
     struct bw_hint hint = {0};
 
+    if (bw_testcase_is_multinode(plan->tc) && session->ranks->status != BW_OK) {
+        return fail_all(plan, cells, session->ranks->status, session->ranks->reason);
+    }
+
     for (size_t i = 0; i < plan->launch_count; i++) {
         const struct bw_launch *launch = &plan->launches[i];
         enum bw_status st = BW_OK;
 
-        if (bw_sampling_is_over(sampling)) {
+        if (is_over_all(session, plan, sampling)) {
             fail_cells(plan, launch, cells, BW_ERR_TIMEOUT, "not run: --max-time was over");
             worst = BW_ERR_TIMEOUT > worst ? BW_ERR_TIMEOUT : worst;
             continue;
@@ -108,6 +167,8 @@ const char *bw_end_text(const struct bw_lane *lane, struct bw_end end, char *tex
 {
     if (bw_testcase_is_host(lane->plan->tc)) {
         snprintf(text, room, "Node %d", end.id);
+    } else if (bw_testcase_is_multinode(lane->plan->tc)) {
+        snprintf(text, room, "Rank %d", end.id);
     } else if (end.mem == MEM_HOST) {
         snprintf(text, room, "Host (near Device %d)", end.id);
     } else {

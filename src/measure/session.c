@@ -3,12 +3,16 @@
 
 #include "gate.h"
 #include "pool.h"
+#include "ranks.h"
 
 #include "bwtool/clock.h"
 #include "bwtool/log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { NAME_BYTES = 96 };
 
 /* Bound on work that is not timed: filling and comparing buffers. */
 static const uint64_t settle_patience_ns = 120ULL * 1000 * 1000 * 1000;
@@ -16,12 +20,26 @@ static const uint64_t settle_patience_ns = 120ULL * 1000 * 1000 * 1000;
 struct bw_bench {
     CUstream stream;
     CUdeviceptr slips;
+    uint64_t busy_ns;
 };
 
 unsigned bw_session_lanes_max(const struct bw_session *session)
 {
-    /* All GPUs both ways, and one to spare. */
-    return 2 * (unsigned)session->gpus.count + 2;
+    const int ranks = session->world->ranks;
+    const int ends = session->gpus.count > ranks ? session->gpus.count : ranks;
+
+    /* All ends both ways, and one to spare. */
+    return 2 * (unsigned)ends + 2;
+}
+
+uint64_t bw_session_busy_ns(const struct bw_session *session, int gpu)
+{
+    return session->benches[gpu].busy_ns;
+}
+
+void bw_session_note_busy(const struct bw_session *session, int gpu)
+{
+    session->benches[gpu].busy_ns = bw_clock_ns();
 }
 
 static size_t slips_bytes(const struct bw_session *session)
@@ -80,6 +98,9 @@ enum bw_status bw_session_settle(const struct bw_session *session)
     enum bw_status st = BW_OK;
 
     for (int i = 0; i < session->gpus.count; i++) {
+        if (session->gpus.gpus[i].is_left_out) {
+            continue;
+        }
         TRY(bw_gpu_use(&session->gpus.gpus[i]));
         TRY(bw_stream_wait(session->benches[i].stream, settle_patience_ns,
                            "filling or comparing buffers"));
@@ -121,6 +142,9 @@ static enum bw_status open_bench(struct bw_session *session, int i)
     struct bw_bench *bench = &session->benches[i];
     enum bw_status st = BW_OK;
 
+    if (session->gpus.gpus[i].is_left_out) {
+        return BW_OK;
+    }
     TRY(bw_gpu_use(&session->gpus.gpus[i]));
     TRY(CU(cu.StreamCreate(&bench->stream, CU_STREAM_NON_BLOCKING)));
     TRY(CU(cu.MemAlloc(&bench->slips, slips_bytes(session))));
@@ -132,7 +156,8 @@ static void close_bench(struct bw_session *session, int i)
 {
     struct bw_bench *bench = &session->benches[i];
 
-    if (bw_cu_context_lost() || bw_gpu_use(&session->gpus.gpus[i]) != BW_OK) {
+    if (session->gpus.gpus[i].is_left_out || bw_cu_context_lost() ||
+        bw_gpu_use(&session->gpus.gpus[i]) != BW_OK) {
         return;
     }
     if (bench->slips != 0) {
@@ -141,6 +166,28 @@ static void close_bench(struct bw_session *session, int i)
     if (bench->stream != NULL) {
         CU_WARN(cu.StreamDestroy(bench->stream));
     }
+}
+
+/* Of several ranks, the first runs what needs no others, on all GPUs; the rest, on one each. */
+static enum bw_status choose_gpus(struct bw_session *session)
+{
+    struct bw_world *world = session->world;
+    const struct bw_gpu *gpu = NULL;
+    char name[NAME_BYTES];
+    enum bw_status st = BW_OK;
+
+    if (world->ranks < 2) {
+        return BW_OK;
+    }
+    TRY(bw_ranks_choose_gpu(world, &session->gpus, &session->own));
+    gpu = &session->gpus.gpus[session->own];
+    (void)snprintf(name, sizeof(name), "GPU %d, %s", gpu->ordinal, gpu->uuid);
+    bw_world_tell(world, "opening the GPUs", name);
+    for (int i = 0; i < session->gpus.count && !bw_world_is_root(world); i++) {
+        session->gpus.gpus[i].is_left_out = i != session->own;
+    }
+out:
+    return st;
 }
 
 static enum bw_status open_gpus(struct bw_session *session)
@@ -154,6 +201,7 @@ static enum bw_status open_gpus(struct bw_session *session)
         return bw_errno("no memory for %zu GPUs", count);
     }
     find_nodes(session);
+    TRY(choose_gpus(session));
     TRY(bw_gpus_open_contexts(&session->gpus));
     for (int i = 0; i < session->gpus.count; i++) {
         TRY(open_bench(session, i));
@@ -173,18 +221,31 @@ enum bw_status bw_session_open_all(struct bw_session *session, struct bw_world *
     enum bw_status st = BW_OK;
 
     *session = (struct bw_session){.world = world, .topology = topology};
+    bw_world_open_single(&session->alone);
     if (gpus != NULL && gpus->count > 0) {
         session->gpus = *gpus;
         *gpus = (struct bw_gpus){0};
         st = open_gpus(session);
     }
-    return bw_world_agree_all(world, st, "opening the GPUs");
+    TRY(bw_world_agree_all(world, st, "opening the GPUs"));
+    if (world->ranks > 1 && session->has_gpus) {
+        session->ranks = calloc(1, sizeof(*session->ranks));
+        st = session->ranks == NULL ? bw_errno("no memory for what ranks have") : BW_OK;
+        TRY(bw_world_agree_all(world, st, "opening the ranks"));
+        TRY(bw_ranks_open_all(session->ranks, session));
+    }
+out:
+    return st;
 }
 
 void bw_session_close_all(struct bw_session *session)
 {
     if (session->gate != NULL) {
         bw_gate_release(session->gate); /* first: with a stream held, freeing waits for ever */
+    }
+    if (session->ranks != NULL) {
+        bw_ranks_close_all(session->ranks, session);
+        free(session->ranks);
     }
     bw_pool_free(session->pool);
     for (int i = 0; session->benches != NULL && i < session->gpus.count; i++) {

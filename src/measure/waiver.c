@@ -2,6 +2,8 @@
 /* What a testcase needs, held against what the machine has. */
 #include "bwtool/measure.h"
 
+#include "ranks.h"
+
 #include "bwtool/nvml.h"
 #include "bwtool/text.h"
 
@@ -35,6 +37,31 @@ static char *why_no_peers(const struct bw_gpus *gpus)
                           reason == NULL ? "" : ")");
 }
 
+/* What was found out when memory was to be shared; the same in all ranks. */
+static char *why_not_shared(const struct bw_session *session, const struct bw_testcase *tc)
+{
+    const struct bw_ranks *ranks = session->ranks;
+
+    if (ranks == NULL) {
+        return bw_text_format("the ranks have no GPUs");
+    }
+    if (ranks->status == BW_WAIVED) {
+        return bw_text_format("%s",
+                              ranks->reason != NULL ? ranks->reason : "the ranks share no memory");
+    }
+    if ((bw_testcase_needs(tc) & NEED_MULTICAST) != 0) {
+        return bw_text_format("memory that all GPUs write at once (multicast) is not built yet");
+    }
+    return NULL;
+}
+
+const char *bw_session_shared_by(const struct bw_session *session)
+{
+    return session->ranks == NULL || session->ranks->status != BW_OK
+               ? NULL
+               : bw_share_name(session->ranks->kind);
+}
+
 char *bw_session_waiver(const struct bw_session *session, const struct bw_testcase *tc)
 {
     const unsigned needs = bw_testcase_needs(tc);
@@ -45,7 +72,7 @@ char *bw_session_waiver(const struct bw_session *session, const struct bw_testca
                               "build with -DBWTOOL_MPI=ON)");
     }
     if ((needs & NEED_RANKS) != 0) {
-        return bw_text_format("memory shared between ranks is not built yet");
+        return why_not_shared(session, tc);
     }
     if ((needs & NEED_PEER) != 0 && !has_peers(gpus)) {
         return why_no_peers(gpus);
@@ -58,6 +85,9 @@ enum bw_status bw_session_plan(const struct bw_session *session, struct bw_plan 
 {
     if (bw_testcase_is_host(tc)) {
         return bw_plan_build(plan, tc, bw_topology_node_count(session->topology), NULL);
+    }
+    if (bw_testcase_is_multinode(tc)) {
+        return bw_plan_build(plan, tc, session->world->ranks, NULL);
     }
     return bw_plan_build(plan, tc, session->gpus.count, session->gpus.peer);
 }

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ranks.h"
+
+#include "bwtool/clock.h"
+#include "bwtool/log.h"
+#include "bwtool/text.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum bw_status bw_ranks_choose_gpu(const struct bw_world *world, const struct bw_gpus *gpus,
+                                   int *own)
+{
+    /* A launcher may show each rank a GPU of its own, which is then its first */
+    *own = gpus->count == 1 ? 0 : world->local_rank;
+    if (*own < gpus->count) {
+        return BW_OK;
+    }
+    bw_error("more ranks than GPUs: %d ranks were started on %s, and this one sees %d GPUs (start "
+             "one rank a GPU: mpirun -n %d, or srun --ntasks-per-node=%d)",
+             world->local_ranks, world->host, gpus->count, gpus->count, gpus->count);
+    return BW_ERR_NO_GPU;
+}
+
+/* Channels by which IMEX lets GPUs of other hosts map memory of this one's. */
+static bool has_imex_channel(void)
+{
+    DIR *folder = opendir("/dev/nvidia-caps-imex-channels");
+    const struct dirent *entry = NULL;
+    bool is_found = false;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        is_found |= strncmp(entry->d_name, "channel", 7) == 0;
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return is_found;
+}
+
+static enum bw_status find_facts(struct bw_rank_facts *facts, const struct bw_session *session)
+{
+    const struct bw_gpu *gpu = &session->gpus.gpus[session->own];
+    size_t free_bytes = 0;
+    size_t total = 0;
+    size_t granularity = 0;
+    enum bw_status st = BW_OK;
+
+    facts->ordinal = gpu->ordinal;
+    facts->visible = session->gpus.count;
+    facts->is_fabric_attribute = gpu->has_fabric_handles;
+    facts->is_fd_attribute = gpu->has_fd_handles;
+    facts->has_multicast = gpu->has_multicast;
+    facts->has_imex_channel = has_imex_channel();
+    facts->fabric = bw_nvml_fabric(gpu->uuid);
+    (void)snprintf(facts->uuid, sizeof(facts->uuid), "%s", gpu->uuid);
+    (void)snprintf(facts->pci, sizeof(facts->pci), "%s", gpu->pci);
+    TRY(bw_gpu_use(gpu));
+    facts->fabric_probe = (int32_t)bw_share_probe(gpu, SHARE_FABRIC);
+    facts->fd_probe = (int32_t)bw_share_probe(gpu, SHARE_FD);
+    if (facts->fd_probe == CUDA_SUCCESS) {
+        TRY(bw_share_granularity(gpu, SHARE_FD, &granularity));
+    } else if (facts->fabric_probe == CUDA_SUCCESS) {
+        TRY(bw_share_granularity(gpu, SHARE_FABRIC, &granularity));
+    }
+    TRY(CU(cu.MemGetInfo(&free_bytes, &total)));
+    facts->granularity = granularity;
+    facts->free_bytes = free_bytes;
+out:
+    return st;
+}
+
+/* Two ranks on one GPU would measure each other. */
+static enum bw_status check_distinct(const struct bw_ranks *ranks, const struct bw_world *world)
+{
+    for (int a = 0; a < world->ranks; a++) {
+        for (int b = a + 1; b < world->ranks; b++) {
+            const struct bw_rank_facts *first = &ranks->facts[a];
+            const struct bw_rank_facts *second = &ranks->facts[b];
+
+            if (first->host_rank == second->host_rank && strcmp(first->uuid, second->uuid) == 0) {
+                if (bw_world_is_root(world)) {
+                    bw_error("ranks %d and %d of %s have the same GPU, %s: start one rank a GPU, "
+                             "and give each another one",
+                             a, b, first->host, first->uuid);
+                }
+                return BW_ERR_NO_GPU;
+            }
+        }
+    }
+    return BW_OK;
+}
+
+/* Measured: NVLink copies of ranks that see one GPU each are slower. */
+static void say_narrow(const struct bw_ranks *ranks, const struct bw_world *world)
+{
+    int count = 0;
+
+    for (int i = 0; i < world->ranks; i++) {
+        count += ranks->facts[i].visible == 1;
+    }
+    if (count > 0 && bw_world_is_root(world) && world->local_ranks > 1) {
+        bw_warn("%d of %d ranks see only their own GPU (CUDA_VISIBLE_DEVICES, or the launcher's "
+                "binding of GPUs): copies between ranks are slower so; let all see all GPUs of "
+                "their host",
+                count, world->ranks);
+    }
+}
+
+enum bw_status bw_ranks_open_all(struct bw_ranks *ranks, struct bw_session *session)
+{
+    struct bw_world *world = session->world;
+    const size_t count = (size_t)world->ranks;
+    struct bw_rank_facts mine = {
+        .rank = world->rank, .host_rank = world->host_rank, .seed = bw_clock_ns()};
+    enum bw_status st = BW_OK;
+
+    *ranks = (struct bw_ranks){.status = BW_WAIVED};
+    (void)snprintf(mine.host, sizeof(mine.host), "%.63s", world->host);
+    ranks->facts = calloc(count, sizeof(*ranks->facts));
+    ranks->shares = calloc(count, sizeof(*ranks->shares));
+    ranks->taken = calloc(count, sizeof(*ranks->taken));
+    if (ranks->facts == NULL || ranks->shares == NULL || ranks->taken == NULL) {
+        st = bw_errno("no memory for what %zu ranks have", count);
+    } else {
+        st = find_facts(&mine, session);
+    }
+    TRY(bw_world_agree_all(world, st, "finding out what each rank has"));
+    TRY(bw_world_gather_all(world, &mine, ranks->facts, sizeof(mine)));
+    TRY(check_distinct(ranks, world));
+    say_narrow(ranks, world);
+    session->seed = (uint32_t)ranks->facts[0].seed;
+out:
+    return st;
+}
+
+void bw_ranks_close_all(struct bw_ranks *ranks, struct bw_session *session)
+{
+    /* Nobody unmaps while another rank's GPU may still read or write. */
+    (void)bw_world_agree_all(session->world, BW_OK, "before giving back shared memory");
+    for (int i = session->world->ranks; ranks->shares != NULL && i-- > 0;) {
+        bw_share_close(&ranks->shares[i]);
+    }
+    free(ranks->facts);
+    free(ranks->shares);
+    free(ranks->taken);
+    free(ranks->reason);
+    *ranks = (struct bw_ranks){0};
+}
+
+unsigned bw_ranks_slots(const struct bw_plan *plan, int ranks)
+{
+    unsigned *count = calloc((size_t)ranks, sizeof(*count));
+    unsigned most = 0;
+
+    for (size_t i = 0; count != NULL && i < plan->launch_count; i++) {
+        const struct bw_launch *launch = &plan->launches[i];
+
+        memset(count, 0, (size_t)ranks * sizeof(*count));
+        for (size_t k = 0; k < launch->lane_count; k++) {
+            const struct bw_step *step = &plan->steps[plan->lanes[launch->lane + k].step];
+            const struct bw_end *ends[2] = {&step->src, &step->dst};
+
+            for (int e = 0; e < 2; e++) {
+                if (ends[e]->mem == MEM_SHARED && ++count[ends[e]->id] > most) {
+                    most = count[ends[e]->id];
+                }
+            }
+        }
+    }
+    free(count);
+    return most;
+}
+
+void bw_ranks_begin(struct bw_ranks *ranks, int count)
+{
+    memset(ranks->taken, 0, (size_t)count * sizeof(*ranks->taken));
+}
+
+enum bw_status bw_ranks_take(struct bw_ranks *ranks, int rank, CUdeviceptr *ptr)
+{
+    if (ranks->taken[rank] == ranks->slots) {
+        bw_error("this launch needs more than the %u buffers of %zu bytes that each rank shares",
+                 ranks->slots, ranks->slot_bytes);
+        return BW_ERR_MEMORY;
+    }
+    *ptr =
+        ranks->shares[rank].ptr + BW_RANKS_CONTROL_BYTES + ranks->taken[rank]++ * ranks->slot_bytes;
+    return BW_OK;
+}
+
+/* What a rank brings to bw_ranks_explain_all(). */
+struct account {
+    int32_t status;
+    char host[64], text[440];
+};
+
+enum bw_status bw_ranks_explain_all(struct bw_world *world, enum bw_status mine, const char *text,
+                                    char **reason)
+{
+    struct account *all = calloc((size_t)world->ranks, sizeof(*all));
+    struct account own = {.status = mine == BW_ERR_PEER ? BW_OK : (int32_t)mine};
+    enum bw_status worst = mine;
+    int from = -1;
+
+    *reason = NULL;
+    (void)snprintf(own.host, sizeof(own.host), "%.63s", world->host);
+    (void)snprintf(own.text, sizeof(own.text), "%s", text == NULL ? "" : text);
+    /* Out of memory here cannot be told to the others, and must not keep them waiting */
+    if (bw_world_agree_all(world, all == NULL ? BW_ERR_MEMORY : BW_OK, "explaining a failure") !=
+            BW_OK ||
+        bw_world_gather_all(world, &own, all, sizeof(own)) != BW_OK) {
+        free(all);
+        return BW_ERR_MEMORY;
+    }
+    worst = BW_OK;
+    for (int i = 0; i < world->ranks; i++) {
+        if (all[i].status > (int32_t)worst) {
+            worst = (enum bw_status)all[i].status;
+            from = i;
+        }
+    }
+    if (from >= 0 && all[from].text[0] != '\0') {
+        all[from].text[sizeof(all[from].text) - 1] = '\0';
+        *reason = bw_text_format("rank %d (%s): %s", from, all[from].host, all[from].text);
+    }
+    free(all);
+    return worst == BW_OK ? BW_ERR_PEER : worst;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BW_RANKS_H
+#define BW_RANKS_H
+
+#include "bwtool/measure.h"
+#include "bwtool/nvml.h"
+#include "bwtool/pass.h"
+#include "bwtool/share.h"
+
+/*
+ * The GPUs of all ranks: what each rank knows of its own, how their memory can
+ * be shared, and the memory itself. It is got and exchanged once a run; a
+ * launch takes slots of it by rank, in the same order in all ranks, so that
+ * all have the same idea of what is where.
+ */
+
+/* What a rank tells the others about itself. Sent as it is: fixed size, no pointers. */
+struct bw_rank_facts {
+    int32_t rank, host_rank;
+    int32_t ordinal, visible; /* of its GPU, and of how many that it sees */
+    int32_t is_fabric_attribute, is_fd_attribute, has_multicast, has_imex_channel;
+    int32_t fabric_probe, fd_probe; /* CUresult of trying */
+    struct bw_nvml_fabric fabric;
+    uint64_t free_bytes, granularity, seed;
+    char host[64], uuid[48], pci[20];
+};
+
+/* One rank's part of the exchange. */
+struct bw_rank_offer {
+    int32_t status;
+    uint64_t bytes;
+    struct bw_share_token token;
+    struct bw_pass_ticket ticket;
+};
+
+struct bw_ranks {
+    struct bw_rank_facts *facts; /* by rank */
+    enum bw_share_kind kind;
+    enum bw_status status;   /* why nothing is shared: BW_WAIVED, or an error; BW_OK: it is */
+    char *reason;            /* in words; the same in all ranks                            */
+    struct bw_share *shares; /* by rank, one's own among them */
+    size_t slot_bytes;
+    unsigned slots;  /* of each rank */
+    unsigned *taken; /* by rank, in this launch */
+    double open_ms;
+};
+
+/* Beginning of every rank's memory: flags that other GPUs write or poll (params.h). */
+enum { BW_RANKS_CONTROL_BYTES = 2 << 20 };
+
+/*
+ * The GPU of this rank among those that it sees. BW_ERR_NO_GPU, logged, if
+ * there are more ranks than GPUs. Not collective.
+ */
+enum bw_status bw_ranks_choose_gpu(const struct bw_world *world, const struct bw_gpus *gpus,
+                                   int *own);
+
+/* Tell each other what everybody has. On failure too: close it. Collective. */
+enum bw_status bw_ranks_open_all(struct bw_ranks *ranks, struct bw_session *session);
+void bw_ranks_close_all(struct bw_ranks *ranks, struct bw_session *session);
+
+/* How memory can be shared by what the facts say; SHARE_NONE: `*reason` says why not, for free().
+ */
+enum bw_share_kind bw_ranks_choose_kind(const struct bw_rank_facts *facts, int ranks,
+                                        char **reason);
+
+/* Most slots of one rank that a launch of the plan takes. 0 if out of memory. */
+unsigned bw_ranks_slots(const struct bw_plan *plan, int ranks);
+
+/* A launch begins: slots count from 0 again. */
+void bw_ranks_begin(struct bw_ranks *ranks, int count);
+/* The next slot of `rank`, as this process sees it. BW_ERR_MEMORY, logged, if there are no more. */
+enum bw_status bw_ranks_take(struct bw_ranks *ranks, int rank, CUdeviceptr *ptr);
+
+/*
+ * After a failure that all ranks know of: the worst status of all, and why, by
+ * the rank that it happened to ("rank 1 (host): ..."), or `*reason` NULL.
+ * `mine` and `text` are this rank's. Collective.
+ */
+enum bw_status bw_ranks_explain_all(struct bw_world *world, enum bw_status mine, const char *text,
+                                    char **reason);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ranks' memory: each makes its own, offers it to all at once, and maps the others'. */
+#include "gate.h"
+#include "params.h"
+#include "ranks.h"
+#include "session.h"
+
+#include "bwtool/clock.h"
+#include "bwtool/log.h"
+#include "bwtool/text.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A rank that does not come for a descriptor is not waited for longer. */
+static const uint64_t exchange_patience_ns = 20ULL * 1000 * 1000 * 1000;
+
+/* How much of what is free may be shared: the rest is for testcases of one process. */
+static const double share_of_free = 0.8;
+
+static size_t round_up(size_t bytes, size_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
+/* One rank's work, between its beginning and its end. */
+struct sharing {
+    struct bw_ranks *ranks;
+    struct bw_session *session;
+    size_t bytes; /* of each rank */
+    struct bw_pass pass;
+    int fd, *fds;
+    char *refusal; /* in words, where the status is BW_WAIVED */
+};
+
+/* As many slots as are needed or, where memory is short, as fit in every rank. */
+static void size_slots(struct sharing *s, unsigned slots, uint64_t buffer_bytes)
+{
+    struct bw_ranks *ranks = s->ranks;
+    const int count = s->session->world->ranks;
+    size_t granularity = BW_RANKS_CONTROL_BYTES;
+    double room = 0;
+
+    for (int i = 0; i < count; i++) {
+        const struct bw_rank_facts *facts = &ranks->facts[i];
+        const double free_bytes = (double)facts->free_bytes * share_of_free;
+
+        granularity = facts->granularity > granularity ? facts->granularity : granularity;
+        room = i == 0 || free_bytes < room ? free_bytes : room;
+    }
+    ranks->slot_bytes = round_up(buffer_bytes, BW_RANKS_CONTROL_BYTES);
+    while (slots > 2 && (double)ranks->slot_bytes * slots > room) {
+        slots--;
+    }
+    ranks->slots = slots;
+    s->bytes = round_up(BW_RANKS_CONTROL_BYTES + slots * ranks->slot_bytes, granularity);
+}
+
+static enum bw_status clear_control(const struct sharing *s, const struct bw_share *own)
+{
+    const CUstream stream = bw_session_stream(s->session, s->session->own);
+    enum bw_status st = BW_OK;
+
+    TRY(CU(cu.MemsetD32Async(own->ptr, 0, sizeof(struct bw_shared_control) / 4, stream)));
+    TRY(bw_stream_wait(stream, exchange_patience_ns, "clearing shared memory"));
+out:
+    return st;
+}
+
+/* All that can be done before the others are asked for anything. */
+static enum bw_status make_offer(struct sharing *s, struct bw_rank_offer *offer)
+{
+    const struct bw_world *world = s->session->world;
+    const struct bw_gpu *gpu = &s->session->gpus.gpus[s->session->own];
+    struct bw_share *own = &s->ranks->shares[world->rank];
+    enum bw_status st = BW_OK;
+
+    s->fds = calloc((size_t)world->ranks, sizeof(*s->fds));
+    if (s->fds == NULL) {
+        return bw_errno("no memory for descriptors");
+    }
+    for (int i = 0; i < world->ranks; i++) {
+        s->fds[i] = -1;
+    }
+    TRY(bw_share_create(own, gpu, s->ranks->kind, s->bytes));
+    TRY(clear_control(s, own));
+    TRY(bw_share_export(own, &s->fd, &offer->token));
+    if (s->ranks->kind == SHARE_FD) {
+        TRY(bw_pass_open(&s->pass, world->rank, world->ranks));
+        offer->ticket = s->pass.ticket;
+    }
+    offer->bytes = s->bytes;
+out:
+    return st;
+}
+
+/* The ranks' one all-gather; BW_ERR_PEER if another could not offer anything. */
+static enum bw_status gather_offers(struct sharing *s, enum bw_status mine,
+                                    struct bw_rank_offer *offer, struct bw_rank_offer *all)
+{
+    struct bw_world *world = s->session->world;
+    enum bw_status st = BW_OK;
+
+    offer->status = (int32_t)mine;
+    TRY(bw_world_gather_all(world, offer, all, sizeof(*offer)));
+    for (int i = 0; i < world->ranks; i++) {
+        if (all[i].status != (int32_t)BW_OK && mine == BW_OK) {
+            return BW_ERR_PEER;
+        }
+    }
+    st = mine;
+out:
+    return st;
+}
+
+static enum bw_status fetch_descriptors(struct sharing *s, const struct bw_rank_offer *all)
+{
+    const int count = s->session->world->ranks;
+    struct bw_pass_ticket *tickets = calloc((size_t)count, sizeof(*tickets));
+    enum bw_status st = BW_OK;
+
+    if (tickets == NULL) {
+        return bw_errno("no memory for %d tickets", count);
+    }
+    for (int i = 0; i < count; i++) {
+        tickets[i] = all[i].ticket;
+    }
+    st = bw_pass_exchange(&s->pass, tickets, s->fd, s->bytes, bw_clock_ns() + exchange_patience_ns,
+                          s->fds);
+    explicit_bzero(tickets, (size_t)count * sizeof(*tickets));
+    free(tickets);
+    return st;
+}
+
+/* In words, and what would show or mend it. */
+static char *refusal_of(const struct bw_ranks *ranks, int mine, int other, CUresult why)
+{
+    const struct bw_rank_facts *a = &ranks->facts[mine];
+    const struct bw_rank_facts *b = &ranks->facts[other];
+    const char *nvml = a->host_rank == b->host_rank ? bw_nvml_p2p_reason(a->uuid, b->uuid) : NULL;
+
+    return bw_text_format("[%s] GPU %d (%s) cannot reach the memory of rank %d's GPU %d (%s)%s%s "
+                          "(nvidia-smi topo -p2p r shows why)",
+                          bw_cu_error_name(why), a->ordinal, a->pci, other, b->ordinal, b->pci,
+                          nvml == NULL ? "" : ": ", nvml == NULL ? "" : nvml);
+}
+
+static enum bw_status map_others(struct sharing *s, const struct bw_rank_offer *all)
+{
+    const struct bw_world *world = s->session->world;
+    const struct bw_gpu *gpu = &s->session->gpus.gpus[s->session->own];
+    enum bw_status st = BW_OK;
+
+    for (int i = 0; i < world->ranks; i++) {
+        struct bw_share *share = &s->ranks->shares[i];
+        CUresult why = CUDA_SUCCESS;
+
+        if (i == world->rank) {
+            continue;
+        }
+        TRY(bw_share_import(share, s->ranks->kind, s->fds[i], &all[i].token, s->bytes));
+        st = bw_share_map(share, gpu, &why);
+        if (st == BW_WAIVED) {
+            s->refusal = refusal_of(s->ranks, world->rank, i, why);
+        }
+        TRY(st);
+    }
+out:
+    return st;
+}
+
+static void end_sharing(struct sharing *s)
+{
+    for (int i = 0; s->fds != NULL && i < s->session->world->ranks; i++) {
+        if (s->fds[i] >= 0) {
+            close(s->fds[i]);
+        }
+    }
+    if (s->fd >= 0) {
+        close(s->fd);
+    }
+    bw_pass_close(&s->pass);
+    free(s->fds);
+    free(s->refusal);
+}
+
+/* Every rank's own part, with a collective call after each. */
+static enum bw_status exchange_all(struct sharing *s)
+{
+    struct bw_world *world = s->session->world;
+    struct bw_rank_offer offer = {.status = BW_OK};
+    struct bw_rank_offer *all = calloc((size_t)world->ranks, sizeof(*all));
+    enum bw_status st = all == NULL ? bw_errno("no memory for what ranks offer") : BW_OK;
+
+    TRY(bw_world_agree_all(world, st, "making room for what ranks share"));
+    st = make_offer(s, &offer);
+    TRY(gather_offers(s, st, &offer, all));
+    bw_world_tell(world, "fetching the other ranks' descriptors", NULL);
+    st = s->ranks->kind == SHARE_FD ? fetch_descriptors(s, all) : BW_OK;
+    bw_world_tell(world, "mapping the other ranks' memory", NULL);
+    st = st == BW_OK ? map_others(s, all) : st;
+    TRY(bw_world_agree_all(world, st, "mapping shared memory"));
+out:
+    explicit_bzero(&offer, sizeof(offer));
+    if (all != NULL) {
+        explicit_bzero(all, (size_t)world->ranks * sizeof(*all));
+    }
+    free(all);
+    return st;
+}
+
+static unsigned slots_needed(const struct bw_testcase *const *cases, size_t count, int ranks)
+{
+    unsigned slots = 2;
+
+    for (size_t i = 0; i < count; i++) {
+        struct bw_plan plan = {0};
+
+        if (bw_plan_build(&plan, cases[i], ranks, NULL) == BW_OK) {
+            const unsigned needs = bw_ranks_slots(&plan, ranks);
+
+            slots = needs > slots ? needs : slots;
+        }
+        bw_plan_free(&plan);
+    }
+    return slots;
+}
+
+static void open_gate(struct bw_session *session, enum bw_status *st)
+{
+    const struct bw_ranks *ranks = session->ranks;
+    const CUdeviceptr flag = ranks->shares[0].ptr + offsetof(struct bw_shared_control, gate);
+
+    *st = bw_gate_share(session->gate, &session->gpus.gpus[session->own], flag,
+                        bw_world_is_root(session->world));
+}
+
+enum bw_status bw_session_share_all(struct bw_session *session,
+                                    const struct bw_testcase *const *cases, size_t count,
+                                    uint64_t buffer_bytes)
+{
+    struct bw_world *world = session->world;
+    struct bw_ranks *ranks = session->ranks;
+    struct sharing s = {.ranks = ranks, .session = session, .fd = -1, .pass.listener = -1};
+    const uint64_t start_ns = bw_clock_ns();
+    enum bw_status st = BW_OK;
+
+    if (ranks == NULL || ranks->facts == NULL) {
+        return BW_OK;
+    }
+    bw_log_mark();
+    ranks->kind = bw_ranks_choose_kind(ranks->facts, world->ranks, &ranks->reason);
+    if (ranks->kind == SHARE_NONE) {
+        return BW_OK;
+    }
+    size_slots(&s, slots_needed(cases, count, world->ranks), buffer_bytes);
+    st = exchange_all(&s);
+    if (st == BW_OK) {
+        open_gate(session, &st);
+        st = bw_world_agree_all(world, st, "opening the ranks' gate");
+    }
+    if (st != BW_OK) {
+        st = bw_ranks_explain_all(world, st, s.refusal != NULL ? s.refusal : bw_log_reason(),
+                                  &ranks->reason);
+    }
+    ranks->status = st;
+    ranks->open_ms = (double)(bw_clock_ns() - start_ns) * 1e-6;
+    if (st == BW_OK && bw_world_is_root(world)) {
+        bw_verbose("%d ranks share %.1f MiB each by %s: %.1f ms", world->ranks,
+                   (double)s.bytes / (1024 * 1024), bw_share_name(ranks->kind), ranks->open_ms);
+    }
+    end_sharing(&s);
+    return BW_OK;
+}
