@@ -38,7 +38,8 @@ static inline void fixture_devices(struct bw_run *run, int count)
                                           .capability_major = 9};
         snprintf(device->name, sizeof device->name, "NVIDIA H200");
         snprintf(device->host, sizeof device->host, "node-a");
-        snprintf(device->pci, sizeof device->pci, "00000000:%02x:00", 0x0f + 0x10 * i);
+        snprintf(device->pci, sizeof device->pci, "00000000:%02x:00",
+                 (unsigned)(0x0f + 0x10 * i) & 0xff);
         snprintf(device->uuid, sizeof device->uuid, "GPU-%08d-0000-0000-0000-000000000000", i);
         for (int j = 0; j < count; j++) {
             run->peer[i * count + j] = true;
