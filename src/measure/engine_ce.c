@@ -14,6 +14,17 @@ out:
     return st;
 }
 
+static enum bw_status warm(struct bw_lane *lane)
+{
+    enum bw_status st = BW_OK;
+
+    TRY(bw_gpu_use(lane->gpu));
+    TRY(queue_copies(lane, 2));
+    TRY(bw_gpu_lane_drain(lane));
+out:
+    return st;
+}
+
 static enum bw_status enqueue(struct bw_lane *lane, const struct bw_round *round)
 {
     enum bw_status st = BW_OK;
@@ -37,6 +48,7 @@ out:
 const struct bw_engine_ops bw_engine_ce = {
     .copies_per_entry = 1,
     .prepare = bw_gpu_lane_prepare,
+    .warm = warm,
     .fill = bw_gpu_lane_fill,
     .enqueue = enqueue,
     .wait = bw_gpu_lane_wait,

@@ -12,12 +12,13 @@
 
 #include <string.h>
 
-/* True if the bytes come over a link between GPUs to the one that asks for them. */
-static bool reads_peer(const struct bw_lane *lane)
+/* True if the bytes cross a link between GPUs. */
+static bool crosses_peers(const struct bw_lane *lane)
 {
     const struct bw_end src = lane->paths[0].src_end;
+    const struct bw_end dst = lane->paths[0].dst_end;
 
-    return src.mem != MEM_HOST && src.id != lane->lane_plan->issuer;
+    return src.mem != MEM_HOST && dst.mem != MEM_HOST && src.id != dst.id;
 }
 
 /* Chosen by measurement: docs/MEASUREMENTS.md has what was tried. */
@@ -26,7 +27,7 @@ static enum bw_kernel copy_kernel(const struct bw_lane *lane)
     if (lane->bytes < BW_KERNEL_LARGE_BYTES) {
         return KERNEL_copy_sweep;
     }
-    return reads_peer(lane) ? KERNEL_copy_stride8 : KERNEL_copy_stride;
+    return crosses_peers(lane) ? KERNEL_copy_stride8 : KERNEL_copy_stride;
 }
 
 static enum bw_status launch(struct bw_lane *lane, enum bw_kernel kernel, void **args)
@@ -124,6 +125,20 @@ static enum bw_status send_reports(struct bw_lane *lane, const struct bw_round *
     return has_reports(lane)
                ? bw_slip_send(&lane->work, (size_t)round->samples * BW_SLIP_BYTES, lane->stream)
                : BW_OK;
+}
+
+static enum bw_status warm(struct bw_lane *lane)
+{
+    static const struct bw_round one = {.samples = 1};
+    enum bw_status st = BW_OK;
+
+    TRY(bw_gpu_use(lane->gpu));
+    begin_reports(lane, &one);
+    TRY(send_reports(lane, &one));
+    TRY(queue_sample(lane, 2, 0));
+    TRY(bw_gpu_lane_drain(lane));
+out:
+    return st;
 }
 
 static enum bw_status enqueue(struct bw_lane *lane, const struct bw_round *round)
@@ -230,6 +245,7 @@ static enum bw_status verdict(struct bw_lane *lane, const struct bw_round *round
 const struct bw_engine_ops bw_engine_sm = {
     .copies_per_entry = 1024,
     .prepare = bw_gpu_lane_prepare,
+    .warm = warm,
     .fill = bw_gpu_lane_fill,
     .enqueue = enqueue,
     .wait = bw_gpu_lane_wait,

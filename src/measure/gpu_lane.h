@@ -17,6 +17,8 @@ enum bw_status bw_gpu_lane_poison(struct bw_lane *lane, const struct bw_round *r
 /* The end event of sample `i`. */
 enum bw_status bw_gpu_lane_mark(struct bw_lane *lane, unsigned i);
 enum bw_status bw_gpu_lane_wait(struct bw_lane *lane, const struct bw_round *round);
+/* Wait until the lane's stream is empty. */
+enum bw_status bw_gpu_lane_drain(struct bw_lane *lane);
 enum bw_status bw_gpu_lane_load_time(struct bw_lane *lane, double *load_ns);
 enum bw_status bw_gpu_lane_elapsed(struct bw_lane *lane, const struct bw_round *round,
                                    double *marks_ns);

@@ -6,8 +6,10 @@
 #include "ranks.h"
 #include "sampler.h"
 #include "session.h"
+#include "warm.h"
 
 #include "bwtool/log.h"
+#include "bwtool/state.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -263,6 +265,7 @@ static enum bw_status run_round(struct bw_crew *crew, const struct bw_round *rou
     st = st == BW_OK ? enqueue(crew, round) : st;
     st = agree(crew, st, "queueing copies");
     release(crew); /* also after a failure: what was queued must come to an end */
+    bw_state_look(crew->session->state); /* now: it costs no time, and links are under load */
     waited = await(crew, round);
     st = st == BW_OK ? waited : st;
     st = st == BW_OK ? read_times(crew, round) : st;
@@ -395,12 +398,14 @@ enum bw_status bw_crew_measure(struct bw_crew *crew)
     struct bw_round round;
     enum bw_status st = BW_OK;
 
+    TRY(agree(crew, bw_crew_warm_up(crew), "warming up"));
     bw_sampler_begin(&sampler, crew->sampling, &crew->lanes[0], crew->hint);
     if (crew->is_shared) {
         sampler.seed = crew->session->seed += 0x632be59bu; /* what one writes, another compares */
     }
     while (bw_sampler_next(&sampler, &round)) {
         TRY(run_round(crew, &round));
+        bw_crew_note_busy(crew);
         TRY(take(crew, &sampler, &round));
     }
     crew->copies = sampler.copies;

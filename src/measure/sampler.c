@@ -5,20 +5,25 @@
 
 #include <math.h>
 
-/* Copies before the first timed one of a launch, and of each later gate. */
-enum { WARM_FIRST = 1, WARM_FIXED = 4, WARM_LATER = 1 };
+/*
+ * Copies before the first timed one of each gate: as nvbandwidth has them where
+ * the counts are its own; else one, which is enough for GPUs that are warm
+ * (warm.c) and is left out where a copy takes long.
+ */
+enum { WARM_FIXED = 4, WARM_ADAPTIVE = 1 };
+static const double long_copy_ns = 4e6;
 
 /* Fewest samples of which an interval of the median can be told, and the most that are taken. */
 enum { SAMPLES_FLOOR = 6, SAMPLES_CAP = 120 };
 
 /* Timed work of one cell after which its samples must do, once the floor is reached. */
-static const double measured_cap_ns = 400e6;
+static const double measured_cap_ns = 110e6;
 
 /*
- * A sample that lasts so long: two events with nothing between them are 3 us
- * apart, which is then below 0.1 %.
+ * A sample lasts at least so long: two events with nothing between them are 3
+ * us apart, which is then about 0.1 %.
  */
-static const double sample_ns = 4e6;
+static const double sample_ns = 2.5e6;
 
 /* Copies of a sample never fill the queue: several samples share a gate. */
 enum { COPIES_ENTRIES_MAX = 60 };
@@ -46,8 +51,9 @@ void bw_sampler_begin(struct bw_sampler *sampler, const struct bw_sampling *samp
     }
     if (hint->copies == 0) {
         hint->copies = 1;
+        hint->samples = SAMPLES_FLOOR;
     }
-    sampler->want = sampler->is_adaptive ? SAMPLES_FLOOR : sampling->samples;
+    sampler->want = sampler->is_adaptive ? hint->samples : sampling->samples;
     sampler->copies = sampler->is_adaptive ? hint->copies : sampling->copies;
     if (sampler->is_latency) {
         sampler->copies = 1; /* one pass over the list */
@@ -62,10 +68,10 @@ static double entries_of(const struct bw_sampler *sampler, unsigned long long co
 
 static unsigned warm_copies(const struct bw_sampler *sampler)
 {
-    if (sampler->rounds == 0) {
-        return sampler->is_adaptive ? WARM_FIRST : WARM_FIXED;
+    if (!sampler->is_adaptive) {
+        return sampler->rounds == 0 ? WARM_FIXED : WARM_ADAPTIVE;
     }
-    return sampler->is_latency ? 0 : WARM_LATER;
+    return sampler->hint->copy_ns > long_copy_ns ? 0 : WARM_ADAPTIVE;
 }
 
 bool bw_sampler_next(struct bw_sampler *sampler, struct bw_round *round)
@@ -112,7 +118,7 @@ static enum bw_take restart(struct bw_sampler *sampler)
     sampler->restarts++;
     sampler->done = 0;
     sampler->part_left = 0;
-    sampler->want = sampler->is_adaptive ? SAMPLES_FLOOR : sampler->sampling->samples;
+    sampler->want = sampler->is_adaptive ? sampler->hint->samples : sampler->sampling->samples;
     return TAKE_DISCARD;
 }
 
@@ -123,6 +129,7 @@ enum bw_take bw_sampler_take(struct bw_sampler *sampler, const struct bw_round *
     const unsigned long long left = sampler->part_left != 0 ? sampler->part_left : sampler->copies;
     bool is_short = false;
 
+    sampler->hint->copy_ns = copy_ns;
     if (sampler->is_adaptive && !sampler->is_latency && may_restart) {
         const unsigned long long wanted = copies_wanted(sampler, copy_ns);
 
@@ -153,9 +160,19 @@ bool bw_sampler_is_due(const struct bw_sampler *sampler)
 
 void bw_sampler_judge(struct bw_sampler *sampler, double precision, double measured_ns)
 {
-    if (precision <= sampler->sampling->precision || sampler->done >= SAMPLES_CAP ||
-        measured_ns >= measured_cap_ns) {
+    const double one_ns = measured_ns / sampler->done;
+    const double fit = floor((measured_cap_ns - measured_ns) / one_ns);
+    unsigned more = sampler->done < 12 ? SAMPLES_FLOOR : sampler->done / 2;
+
+    /* The next cell of this testcase is likely to need as many. */
+    sampler->hint->samples = sampler->done;
+    if (precision <= sampler->sampling->precision) {
+        sampler->hint->samples = sampler->done > SAMPLES_FLOOR ? sampler->done - 1 : SAMPLES_FLOOR;
         return;
     }
-    sampler->want = sampler->done + (sampler->done < 12 ? SAMPLES_FLOOR : sampler->done / 2);
+    if (fit < 2 || sampler->done >= SAMPLES_CAP) {
+        return;
+    }
+    more = more < fit ? more : (unsigned)fit;
+    sampler->want = sampler->done + more;
 }

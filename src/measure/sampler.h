@@ -16,7 +16,9 @@
 
 /* What one cell of a testcase has found out for the next. Zeroed: nothing. */
 struct bw_hint {
-    unsigned long long copies;
+    unsigned long long copies; /* in a sample                                    */
+    unsigned samples;          /* that it took: the next takes them at one gate  */
+    double copy_ns;
     double load_factor;
 };
 

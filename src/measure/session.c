@@ -7,6 +7,7 @@
 
 #include "bwtool/clock.h"
 #include "bwtool/log.h"
+#include "bwtool/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,6 +203,7 @@ static enum bw_status open_gpus(struct bw_session *session)
     }
     find_nodes(session);
     TRY(choose_gpus(session));
+    session->state = bw_state_build(&session->gpus); /* before: who else is there already */
     TRY(bw_gpus_open_contexts(&session->gpus));
     for (int i = 0; i < session->gpus.count; i++) {
         TRY(open_bench(session, i));
@@ -255,6 +257,7 @@ void bw_session_close_all(struct bw_session *session)
     if (session->slips != NULL && !bw_cu_context_lost()) {
         CU_WARN(cu.MemFreeHost(session->slips));
     }
+    bw_state_free(session->state);
     free(session->benches);
     free(session->gpu_node);
     bw_gpus_close(&session->gpus);

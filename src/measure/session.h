@@ -30,6 +30,10 @@ enum bw_status bw_stream_wait(CUstream stream, uint64_t patience_ns, const char 
 /* Bind this thread for a launch: to the node nearest to `gpu`; unbound where that is unknown. */
 enum bw_status bw_session_bind(const struct bw_session *session, int gpu);
 
+/* When the GPU was last known to be busy, and that it is now; on bw_clock_ns()'s clock. */
+uint64_t bw_session_busy_ns(const struct bw_session *session, int gpu);
+void bw_session_note_busy(const struct bw_session *session, int gpu);
+
 /* Most lanes that one launch can have. */
 unsigned bw_session_lanes_max(const struct bw_session *session);
 
