@@ -3,6 +3,7 @@
 #define BW_MEASURE_H
 
 #include "gpu.h"
+#include "peak.h"
 #include "plan.h"
 #include "stats.h"
 #include "status.h"
@@ -29,6 +30,8 @@ struct bw_sampling {
     bool bind;             /* to the NUMA node nearest to the GPU           */
     uint64_t corrupt_word; /* test hook: after the copies, spoil this 32-bit word of each
                               measured destination; UINT64_MAX: don't       */
+    const struct bw_peak_override *peaks; /* --peak; borrowed              */
+    size_t peak_count;
 };
 
 /* True if the time that --max-time gives is over. */
@@ -49,6 +52,7 @@ struct bw_cell {
     enum bw_status status;     /* why it is not present; BW_OK if not asked for    */
     char *reason;              /* in words; NULL if none; the cell's own           */
     char *doubt;               /* present, but not to be trusted, and why; NULL: fine */
+    struct bw_peak peak;       /* what its link could do                                */
 };
 
 /* Everything that lives as long as the run; opened before the first testcase that needs it. */
@@ -61,6 +65,7 @@ struct bw_session {
     void *slips;              /* pinned: copies of what kernels report          */
     struct bw_pool *pool;
     struct bw_gate *gate;
+    struct bw_state *state; /* of the GPUs; NULL: not watched */
     bool has_gpus;
     struct bw_world alone;  /* for testcases of one process */
     int own;                /* this rank's GPU; 0 in one process */

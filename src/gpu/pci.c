@@ -123,13 +123,17 @@ static bool go_up(char *device)
     return name != NULL && is_device(name + 1);
 }
 
+/*
+ * The device above is the other end of the same link. Beyond it, each has a
+ * link of its own: a switch's, up to the CPU's.
+ */
 static void look_above(char *device, struct bw_pci_link *link)
 {
     double slowest = INFINITY;
 
     link->gen_max = lesser(link->gen_max, read_gen(device, "max_link_speed"));
     link->width_max = lesser(link->width_max, read_width(device, "max_link_width"));
-    do {
+    while (go_up(device)) {
         const int gen = read_gen(device, "current_link_speed");
         const int width = read_width(device, "current_link_width");
         const double rate = bw_pci_gb_per_s(gen, width);
@@ -140,7 +144,7 @@ static void look_above(char *device, struct bw_pci_link *link)
             link->above_width = width;
             snprintf(link->above, sizeof(link->above), "%.23s", strrchr(device, '/') + 1);
         }
-    } while (go_up(device));
+    }
 }
 
 void bw_pci_read(const char *root, const char *pci, struct bw_pci_link *link)

@@ -13,8 +13,9 @@
 static char root[64];
 
 #define TOP  "/sys/devices/pci0000:00/0000:00:01.0"
-#define MID  TOP "/0000:10:00.0"
-#define LEAF MID "/0000:0f:00.0"
+#define UP   TOP "/0000:0d:00.0"
+#define DOWN UP "/0000:0e:01.0"
+#define LEAF DOWN "/0000:0f:00.0"
 
 static void make_folder(const char *path)
 {
@@ -61,7 +62,9 @@ static int begin(void **state)
     make_folder("/sys/bus/pci/devices");
     snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/0000:0f:00.0", root);
     assert_int_equal(
-        symlink("../../../devices/pci0000:00/0000:00:01.0/0000:10:00.0/0000:0f:00.0", path), 0);
+        symlink("../../../devices/pci0000:00/0000:00:01.0/0000:0d:00.0/0000:0e:01.0/0000:0f:00.0",
+                path),
+        0);
     return 0;
 }
 
@@ -95,7 +98,8 @@ static void a_whole_way(void **state)
 
     (void)state;
     put_link(LEAF, "2.5 GT/s PCIe\n", "16\n", "32.0 GT/s PCIe\n", "16\n");
-    put_link(MID, "16.0 GT/s PCIe\n", "8\n", "16.0 GT/s PCIe\n", "16\n");
+    put_link(DOWN, "2.5 GT/s PCIe\n", "16\n", "16.0 GT/s PCIe\n", "16\n"); /* idle, too */
+    put_link(UP, "16.0 GT/s PCIe\n", "8\n", "16.0 GT/s PCIe\n", "16\n");
     put_link(TOP, "32.0 GT/s PCIe\n", "16\n", "32.0 GT/s PCIe\n", "16\n");
     bw_pci_read(root, "0000:0f:00.0", &link);
     assert_int_equal(link.gen, 1);
@@ -104,7 +108,7 @@ static void a_whole_way(void **state)
     assert_int_equal(link.width_max, 16);
     assert_int_equal(link.above_gen, 4);
     assert_int_equal(link.above_width, 8);
-    assert_string_equal(link.above, "0000:10:00.0");
+    assert_string_equal(link.above, "0000:0d:00.0");
 }
 
 static void odd_words(void **state)

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of the GPUs changes: asked for while they work, and remembered. */
+#include "state_impl.h"
+
+#include "bwtool/clock.h"
+#include "bwtool/log.h"
+#include "bwtool/pci.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Between two looks, and how old an answer may be to stand for a new one. */
+static const uint64_t look_interval_ns = 20ULL * 1000 * 1000;
+static const uint64_t fresh_ns = 5ULL * 1000 * 1000;
+static const uint64_t processes_interval_ns = 1000ULL * 1000 * 1000;
+/* Asking may take so much, and this part of the time since the start. */
+static const uint64_t cost_allowed_ns = 10ULL * 1000 * 1000;
+static const double cost_allowed_part = 0.005;
+
+static bool can_afford(const struct bw_state *state)
+{
+    const double since = (double)(bw_clock_ns() - state->opened_ns);
+
+    return (double)state->cost_ns < (double)cost_allowed_ns + cost_allowed_part * since;
+}
+
+static void ask(struct bw_state *state, struct gpu_state *gpu, unsigned first, unsigned end)
+{
+    const uint64_t start_ns = bw_clock_ns();
+
+    bw_nvml_read(gpu->device, first, end, &gpu->last);
+    state->cost_ns += bw_clock_ns() - start_ns;
+}
+
+static void ask_counters(struct bw_state *state, struct gpu_state *gpu)
+{
+    ask(state, gpu, BW_NVML_FIRST_COUNTER, BW_NVML_FIRST_TRAIT);
+    gpu->counted_ns = bw_clock_ns();
+}
+
+/* Levels as they are now, into the testcase's extremes. */
+static void note_levels(struct gpu_state *gpu)
+{
+    struct bw_gpu_record *record = &gpu->record;
+
+    for (int i = BW_NVML_FIRST_LEVEL; i < BW_NVML_FIRST_COUNTER; i++) {
+        const int64_t now = gpu->last.of[i];
+        int64_t *low = &record->low.of[i];
+        int64_t *high = &record->high.of[i];
+
+        if (now < 0) {
+            continue;
+        }
+        if (i == NVML_throttle) {
+            *low = *low < 0 ? now : *low & now;
+            *high = *high < 0 ? now : *high | now;
+        } else {
+            *low = *low < 0 || now < *low ? now : *low;
+            *high = now > *high ? now : *high;
+        }
+    }
+}
+
+/* A full answer, unless the last one is fresh or asking has cost too much. */
+static void ask_all(struct bw_state *state, struct gpu_state *gpu)
+{
+    if (bw_clock_ns() - gpu->counted_ns < fresh_ns ||
+        (gpu->counted_ns != 0 && !can_afford(state))) {
+        return;
+    }
+    ask(state, gpu, BW_NVML_FIRST_LEVEL, BW_NVML_FIRST_COUNTER);
+    ask_counters(state, gpu);
+}
+
+/* Processes beside us. Whether NVML shows ours at all, the first look after our context tells. */
+static void ask_processes(struct bw_state *state)
+{
+    const uint64_t start_ns = bw_clock_ns();
+
+    if (state->processes_ns != 0 &&
+        (start_ns - state->processes_ns < processes_interval_ns || !can_afford(state))) {
+        return;
+    }
+    for (int i = 0; i < state->count; i++) {
+        struct gpu_state *gpu = &state->gpus[i];
+        const int now = bw_nvml_processes(gpu->device);
+
+        if (state->processes_ns == 0) {
+            gpu->shows_us = now > gpu->processes_before;
+        }
+        gpu->other_processes = now < 0 ? -1 : now - gpu->shows_us;
+        if (gpu->other_processes > 0 && !gpu->was_shared) {
+            gpu->was_shared = true;
+            bw_warn("GPU %d: used by %d other process%s as well: values may be too low", i,
+                    gpu->other_processes, gpu->other_processes == 1 ? "" : "es");
+        }
+    }
+    state->processes_ns = bw_clock_ns();
+    state->cost_ns += state->processes_ns - start_ns;
+}
+
+void bw_state_begin(struct bw_state *state)
+{
+    if (state == NULL) {
+        return;
+    }
+    ask_processes(state);
+    for (int i = 0; i < state->count; i++) {
+        struct gpu_state *gpu = &state->gpus[i];
+
+        ask_all(state, gpu);
+        gpu->record = (struct bw_gpu_record){.before = gpu->last};
+        bw_nvml_forget(&gpu->record.low);
+        bw_nvml_forget(&gpu->record.high);
+        note_levels(gpu);
+    }
+}
+
+struct bw_gpu_record *bw_state_end(struct bw_state *state)
+{
+    struct bw_gpu_record *records = NULL;
+
+    if (state == NULL || state->count == 0) {
+        return NULL;
+    }
+    records = calloc((size_t)state->count, sizeof(*records));
+    for (int i = 0; records != NULL && i < state->count; i++) {
+        struct gpu_state *gpu = &state->gpus[i];
+
+        ask_all(state, gpu);
+        note_levels(gpu);
+        gpu->record.after = gpu->last;
+        gpu->record.other_processes = gpu->other_processes;
+        records[i] = gpu->record;
+    }
+    return records;
+}
+
+static void mark_lane(struct bw_state *state, const struct bw_testcase *tc,
+                      const struct bw_step *step)
+{
+    const struct bw_end ends[2] = {step->src, step->dst};
+    const bool has_host = ends[0].mem == MEM_HOST || ends[1].mem == MEM_HOST;
+
+    for (int k = 0; k < 2; k++) {
+        struct gpu_state *gpu = NULL;
+
+        if (ends[k].id < 0 || ends[k].id >= state->count) {
+            continue;
+        }
+        gpu = &state->gpus[ends[k].id];
+        gpu->is_used = true;
+        /* A latency's few bytes may leave the link idle. */
+        gpu->crosses_pcie |= has_host && !bw_testcase_is_latency(tc);
+        gpu->crosses_pcie |= ends[0].id != ends[1].id && gpu->port.nvlinks == 0;
+    }
+}
+
+void bw_state_launch(struct bw_state *state, const struct bw_plan *plan,
+                     const struct bw_launch *launch)
+{
+    if (state == NULL) {
+        return;
+    }
+    for (int i = 0; i < state->count; i++) {
+        state->gpus[i].is_used = state->gpus[i].crosses_pcie = false;
+        state->gpus[i].has_looked = false;
+        state->gpus[i].throttle = -1;
+        state->gpus[i].gen = state->gpus[i].width = -1;
+    }
+    if (bw_testcase_is_host(plan->tc) || bw_testcase_is_multinode(plan->tc)) {
+        return; /* no GPU, or ends that are ranks */
+    }
+    for (size_t i = 0; i < launch->lane_count; i++) {
+        mark_lane(state, plan->tc, &plan->steps[plan->lanes[launch->lane + i].step]);
+    }
+    for (int i = 0; i < state->count; i++) {
+        struct gpu_state *gpu = &state->gpus[i];
+
+        if (gpu->is_used && bw_clock_ns() - gpu->counted_ns > fresh_ns && can_afford(state)) {
+            ask_counters(state, gpu);
+        }
+        gpu->start = gpu->last;
+    }
+}
+
+static void look_at(struct bw_state *state, struct gpu_state *gpu)
+{
+    const int64_t *now = gpu->last.of;
+
+    ask(state, gpu, BW_NVML_FIRST_LEVEL, BW_NVML_FIRST_COUNTER);
+    note_levels(gpu);
+    gpu->record.looks++;
+    gpu->has_looked = true;
+    if (now[NVML_throttle] >= 0) {
+        gpu->throttle = now[NVML_throttle] | (gpu->throttle < 0 ? 0 : gpu->throttle);
+    }
+    if (now[NVML_pcie_gen] > gpu->gen) {
+        gpu->gen = (int)now[NVML_pcie_gen];
+    }
+    if (now[NVML_pcie_width] > gpu->width) {
+        gpu->width = (int)now[NVML_pcie_width];
+    }
+}
+
+void bw_state_look(struct bw_state *state)
+{
+    bool is_first = false;
+
+    if (state == NULL) {
+        return;
+    }
+    for (int i = 0; i < state->count; i++) {
+        /* Without a look at the link under load its peak stays unknown. */
+        is_first |=
+            state->gpus[i].crosses_pcie && !state->gpus[i].was_judged && !state->gpus[i].has_looked;
+    }
+    if (!is_first && (bw_clock_ns() - state->looked_ns < look_interval_ns || !can_afford(state))) {
+        return;
+    }
+    for (int i = 0; i < state->count; i++) {
+        if (state->gpus[i].is_used) {
+            look_at(state, &state->gpus[i]);
+        }
+    }
+    state->looked_ns = bw_clock_ns();
+}
+
+/* The operating system's view: of all the way up and, without NVML, of the link itself. */
+static void read_files(struct gpu_state *gpu)
+{
+    struct bw_pci_link link;
+
+    bw_pci_read("", gpu->pci_full, &link);
+    gpu->gen = gpu->gen > 0 ? gpu->gen : link.gen;
+    gpu->width = gpu->width > 0 ? gpu->width : link.width;
+    gpu->port.above_gen = link.above_gen;
+    gpu->port.above_width = link.above_width;
+    memcpy(gpu->port.above, link.above, sizeof(gpu->port.above));
+}
+
+/* After copies over PCIe: its rate, and whether it should be more. */
+static void judge_pcie(struct gpu_state *gpu, int number)
+{
+    const int gen_max = (int)gpu->last.of[NVML_pcie_gen_max];
+    const int width_max = (int)gpu->last.of[NVML_pcie_width_max];
+    const bool is_first = !gpu->was_judged;
+
+    if (is_first) {
+        gpu->was_judged = true;
+        read_files(gpu);
+    }
+    gpu->port.pcie_gen = gpu->gen > 0 ? gpu->gen : gpu->port.pcie_gen;
+    gpu->port.pcie_width = gpu->width > 0 ? gpu->width : gpu->port.pcie_width;
+    if (is_first && gpu->port.pcie_gen > 0 && gpu->port.pcie_width > 0 &&
+        (gpu->port.pcie_gen < gen_max || gpu->port.pcie_width < width_max)) {
+        bw_warn("GPU %d: the PCIe link runs at %d.0 x%d under load, both ends could do %d.0 x%d",
+                number, gpu->port.pcie_gen, gpu->port.pcie_width, gen_max, width_max);
+    }
+}
+
+const char *bw_state_spoiled(struct bw_state *state)
+{
+    const char *spoiled = NULL;
+
+    for (int i = 0; state != NULL && i < state->count; i++) {
+        struct gpu_state *gpu = &state->gpus[i];
+        char what[200];
+
+        if (gpu->crosses_pcie && (gpu->has_looked || !gpu->was_judged)) {
+            judge_pcie(gpu, i);
+        }
+        if (gpu->is_used && can_afford(state)) {
+            ask_counters(state, gpu);
+        }
+        if (gpu->is_used && spoiled == NULL &&
+            bw_state_judge(&gpu->start, &gpu->last, gpu->throttle, what, sizeof(what))) {
+            snprintf(state->text, sizeof(state->text), "GPU %d: %s", i, what);
+            spoiled = state->text;
+        }
+    }
+    return spoiled;
+}
+
+struct bw_ports bw_state_ports(const struct bw_state *state)
+{
+    struct bw_ports ports = {0};
+
+    for (int i = 0; state != NULL && i < state->count; i++) {
+        state->ports[i] = state->gpus[i].port;
+    }
+    if (state != NULL) {
+        ports = (struct bw_ports){.ports = state->ports, .count = state->count};
+    }
+    return ports;
+}
+
+double bw_state_cost_ms(const struct bw_state *state)
+{
+    return state == NULL ? 0 : (double)state->cost_ns * 1e-6;
+}

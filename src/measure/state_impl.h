@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BW_STATE_IMPL_H
+#define BW_STATE_IMPL_H
+
+#include "bwtool/state.h"
+
+#include <stdint.h>
+
+/* The inside of a state: state_open.c makes it, state.c asks and remembers. */
+
+struct gpu_state {
+    struct bw_nvml_device *device;
+    const char *pci_full;
+    struct bw_nvml_values last;  /* the newest answers */
+    struct bw_nvml_values start; /* counters at the launch's start */
+    struct bw_gpu_record record;
+    struct bw_port port;
+    int *nvlinks_to, *path_to;
+    uint64_t counted_ns;  /* when the counters were read */
+    int64_t throttle;     /* bits seen during the launch; -1: none was */
+    int gen, width;       /* highest of the launch */
+    int processes_before; /* before our context was made */
+    int other_processes;
+    bool is_used, crosses_pcie, has_looked; /* in this launch */
+    bool was_judged;                        /* its PCIe link, once */
+    bool shows_us, was_shared;              /* by NVML's list of processes */
+};
+
+struct bw_state {
+    struct gpu_state *gpus;
+    struct bw_port *ports;
+    int count;
+    uint64_t opened_ns, looked_ns, processes_ns, cost_ns;
+    char text[256];
+};
+
+#endif
