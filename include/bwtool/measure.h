@@ -92,6 +92,26 @@ enum bw_status bw_session_share_all(struct bw_session *session,
                                     const struct bw_testcase *const *cases, size_t count,
                                     uint64_t buffer_bytes);
 
+/* What a rank's GPU and host have for sharing memory. */
+struct bw_rank_info {
+    int visible; /* GPUs that the rank sees */
+    bool has_multicast, has_imex_channel;
+    const char *fabric_answer, *fd_answer; /* the driver's, when memory was to be made so */
+    int fabric_state; /* NVML's: 0 not supported, 1 not started, 2 in progress, 3 completed; -1:
+                         unknown */
+    unsigned clique;
+    char cluster[40]; /* UUID; all zero is none */
+};
+/* False in one process, or before the session is open. */
+bool bw_session_rank(const struct bw_session *session, int rank, struct bw_rank_info *info);
+
+/*
+ * The GPU of this rank among those that it sees; 0 in one process.
+ * BW_ERR_NO_GPU, logged, if there are more ranks than GPUs. Not collective.
+ */
+enum bw_status bw_session_choose_gpu(const struct bw_world *world, const struct bw_gpus *gpus,
+                                     int *own);
+
 /* By what the ranks share memory ("POSIX file descriptor"); NULL if they do not. */
 const char *bw_session_shared_by(const struct bw_session *session);
 

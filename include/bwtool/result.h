@@ -37,7 +37,9 @@ struct bw_testcase_result {
     char *reason;          /* NULL if there is none  */
     struct bw_matrix matrices[3];
     int matrix_count;
-    uint64_t buffer_bytes; /* of this testcase: a latency has its own */
+    uint64_t buffer_bytes;   /* of this testcase: a latency has its own */
+    const char *shared_by;   /* several ranks: the kind of handle that memory travelled by; NULL */
+    struct bw_world_use use; /* several ranks: what they have cost each other */
     double wall_seconds;
 };
 
@@ -48,6 +50,13 @@ struct bw_device_info {
     int numa_node; /* operating system's number; -1: unknown */
     size_t memory_bytes;
     int sm_count, capability_major, capability_minor;
+    bool has_sharing; /* several ranks: what follows is known */
+    int visible_gpus; /* that the rank sees */
+    bool has_multicast, has_imex_channel;
+    char fabric_answer[48], fd_answer[48]; /* the driver's, when memory was to be made so */
+    int fabric_state;                      /* NVML's; -1: unknown */
+    unsigned fabric_clique;
+    char fabric_cluster[40];
 };
 
 /* A NUMA node, in the topology's numbering. */

@@ -52,15 +52,74 @@ static void fill_device(struct bw_device_info *info, const struct bw_gpu *gpu,
     snprintf(info->host, sizeof(info->host), "%s", host);
 }
 
+/* What the machine says, whatever the number of ranks. */
+static void find_driver(struct bw_run *run, const struct bw_gpus *gpus)
+{
+    run->cuda_version = gpus->driver_version;
+    if (bw_nvml_open()) {
+        snprintf(run->driver_version, sizeof(run->driver_version), "%s", bw_nvml_driver_version());
+    }
+}
+
+enum bw_status bw_inventory_ranks_all(struct bw_run *run, struct bw_world *world,
+                                      const struct bw_gpus *gpus,
+                                      const struct bw_topology *topology)
+{
+    struct bw_device_info mine;
+    enum bw_status st = BW_OK;
+    int own = 0;
+
+    memset(&mine, 0, sizeof(mine));
+    run->devices = calloc((size_t)world->ranks, sizeof(*run->devices));
+    if (run->devices == NULL) {
+        st = bw_errno("no memory for %d devices", world->ranks);
+    } else if (gpus->count == 0) {
+        st = BW_ERR_NO_GPU; /* logged */
+    } else {
+        st = bw_session_choose_gpu(world, gpus, &own);
+    }
+    if (st == BW_OK) {
+        find_driver(run, gpus);
+        fill_device(&mine, &gpus->gpus[own], topology, run->host);
+        mine.rank = world->rank;
+    }
+    TRY(bw_world_agree_all(world, st, "finding every rank's GPU"));
+    TRY(bw_world_gather_all(world, &mine, run->devices, sizeof(mine)));
+    run->device_count = world->ranks;
+    for (int i = 0; i < world->ranks; i++) {
+        run->is_simulated |= strncmp(run->devices[i].name, "Simulated", 9) == 0;
+    }
+out:
+    return st;
+}
+
+void bw_inventory_sharing(struct bw_run *run, const struct bw_session *session)
+{
+    for (int i = 0; i < run->device_count; i++) {
+        struct bw_device_info *device = &run->devices[i];
+        struct bw_rank_info info;
+
+        if (!bw_session_rank(session, device->rank, &info)) {
+            return;
+        }
+        device->has_sharing = true;
+        device->visible_gpus = info.visible;
+        device->has_multicast = info.has_multicast;
+        device->has_imex_channel = info.has_imex_channel;
+        device->fabric_state = info.fabric_state;
+        device->fabric_clique = info.clique;
+        snprintf(device->fabric_answer, sizeof(device->fabric_answer), "%s", info.fabric_answer);
+        snprintf(device->fd_answer, sizeof(device->fd_answer), "%s", info.fd_answer);
+        snprintf(device->fabric_cluster, sizeof(device->fabric_cluster), "%s", info.cluster);
+    }
+}
+
 enum bw_status bw_inventory_gpus(struct bw_run *run, const struct bw_gpus *gpus,
                                  const struct bw_topology *topology)
 {
     const size_t count = (size_t)gpus->count;
 
-    run->cuda_version = gpus->driver_version;
-    if (bw_nvml_open()) {
-        snprintf(run->driver_version, sizeof(run->driver_version), "%s", bw_nvml_driver_version());
-    }
+    find_driver(run, gpus);
     run->devices = calloc(count + 1, sizeof(*run->devices));
     run->peer = calloc(count * count + 1, sizeof(*run->peer));
     if (run->devices == NULL || run->peer == NULL) {

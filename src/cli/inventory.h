@@ -12,4 +12,11 @@ void bw_inventory_nodes(struct bw_run *run, const struct bw_topology *topology);
 enum bw_status bw_inventory_gpus(struct bw_run *run, const struct bw_gpus *gpus,
                                  const struct bw_topology *topology);
 
+/* Instead, with several ranks: each rank's own GPU, of all ranks. Collective. */
+enum bw_status bw_inventory_ranks_all(struct bw_run *run, struct bw_world *world,
+                                      const struct bw_gpus *gpus,
+                                      const struct bw_topology *topology);
+/* Add what the ranks have found out about sharing memory. */
+void bw_inventory_sharing(struct bw_run *run, const struct bw_session *session);
+
 #endif

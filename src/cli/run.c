@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include "inventory.h"
+#include "ranks.h"
 
 #include "bwtool/clock.h"
 #include "bwtool/log.h"
@@ -25,7 +26,11 @@ struct runner {
     enum bw_status gpu_status; /* BW_OK, or why there is no GPU to use */
     bool needs_gpus;
     bool is_over; /* nothing more can be measured on the GPUs */
+    bool is_late; /* the time that --max-time gives is over   */
 };
+
+/* Others may wait so long while the first rank measures alone. */
+enum { ALONE_S = 7200 };
 
 bool bw_run_must_not_unload(void)
 {
@@ -78,23 +83,48 @@ static bool selection_needs_gpus(const struct bw_selection *selection)
     return false;
 }
 
+static bool has_ranks(const struct runner *r)
+{
+    return r->world->ranks > 1;
+}
+
+/* The GPUs, whether there are any, and what is in the record of them. */
+static enum bw_status find_gpus(struct runner *r)
+{
+    enum bw_status st = BW_OK;
+
+    r->gpu_status = bw_gpus_open(&r->gpus);
+    if (has_ranks(r)) {
+        /* One rank without a GPU keeps all from measuring: all say so */
+        st = bw_inventory_ranks_all(&r->run, r->world, &r->gpus, r->topology);
+        r->gpu_status = st == BW_OK ? BW_OK : BW_ERR_NO_GPU;
+        return BW_OK;
+    }
+    if (r->gpu_status == BW_OK) {
+        st = bw_inventory_gpus(&r->run, &r->gpus, r->topology);
+    }
+    return st;
+}
+
 /* From here on the report has begun, and it will be ended. */
 static enum bw_status prepare(struct runner *r)
 {
     enum bw_status st = BW_OK;
 
     r->run.is_host_only = is_host_only(r->options);
+    if (has_ranks(r)) {
+        TRY(bw_ranks_check_all(r->world, r->run.argc, r->run.argv));
+        r->run.is_host_only = !bw_ranks_any_all(r->world, !r->run.is_host_only);
+    }
     TRY(bw_selection_build(&r->selection, r->options, r->world->ranks, r->run.is_host_only));
     r->needs_gpus = selection_needs_gpus(&r->selection);
-    TRY(bw_topology_open(&r->topology, NULL));
+    st = bw_topology_open(&r->topology, NULL);
+    TRY(bw_world_agree_all(r->world, st, "reading the machine's topology"));
     bw_inventory_nodes(&r->run, r->topology);
     if (!r->needs_gpus) {
         return BW_OK;
     }
-    r->gpu_status = bw_gpus_open(&r->gpus);
-    if (r->gpu_status == BW_OK) {
-        st = bw_inventory_gpus(&r->run, &r->gpus, r->topology);
-    }
+    TRY(find_gpus(r));
 out:
     return st;
 }
@@ -102,8 +132,15 @@ out:
 static enum bw_status open_session(struct runner *r)
 {
     struct bw_gpus *gpus = r->gpu_status == BW_OK && r->needs_gpus ? &r->gpus : NULL;
+    enum bw_status st = BW_OK;
 
-    return bw_session_open_all(&r->session, r->world, r->topology, gpus);
+    TRY(bw_session_open_all(&r->session, r->world, r->topology, gpus));
+    if (has_ranks(r)) {
+        TRY(bw_ranks_share_all(&r->session, &r->selection, r->run.sampling.buffer_bytes));
+        bw_inventory_sharing(&r->run, &r->session);
+    }
+out:
+    return st;
 }
 
 static void set_reason(struct bw_testcase_result *result, const char *reason)
@@ -162,8 +199,15 @@ out:
 static void run_one(struct runner *r, struct bw_testcase_result *result)
 {
     const uint64_t start_ns = bw_clock_ns();
+    const struct bw_world_use before = r->world->use;
 
     result->status = measure(r, result);
+    if (has_ranks(r) && bw_testcase_is_multinode(result->tc)) {
+        result->shared_by = bw_session_shared_by(&r->session);
+        result->use = (struct bw_world_use){r->world->use.collectives - before.collectives,
+                                            r->world->use.bytes - before.bytes,
+                                            r->world->use.seconds - before.seconds};
+    }
     result->wall_seconds = (double)(bw_clock_ns() - start_ns) * 1e-9;
     set_buffer_bytes(result);
     result->verdict = bw_result_verdict(result);
@@ -171,22 +215,46 @@ static void run_one(struct runner *r, struct bw_testcase_result *result)
     if (result->reason == NULL && result->status != BW_OK) {
         set_reason(result, bw_log_reason());
     }
-    r->is_over = bw_cu_context_lost();
 }
 
 /* Why a testcase is not run, though it exists and this machine might do; NULL if it is. */
 static const char *reason_not_to_run(const struct runner *r, const struct bw_testcase *tc)
 {
-    if (bw_sampling_is_over(&r->run.sampling)) {
+    if (r->is_late) {
         return "the time that --max-time gives was over before its turn";
     }
     if (bw_testcase_is_host(tc)) {
         return NULL;
     }
     if (r->gpu_status != BW_OK) {
-        return "there is no usable GPU or driver";
+        return has_ranks(r) ? "a rank has no usable GPU or driver"
+                            : "there is no usable GPU or driver";
     }
     return r->is_over ? "the GPUs were lost before its turn" : NULL;
+}
+
+/*
+ * With several ranks: what needs no others is the first rank's alone, and the
+ * others wait here. True if this is one of those.
+ */
+static bool must_wait(struct runner *r, const struct bw_testcase *tc)
+{
+    const bool is_alone = has_ranks(r) && tc != NULL && !bw_testcase_is_multinode(tc);
+
+    r->world->patience_s = is_alone ? ALONE_S : 0;
+    bw_world_tell(r->world, is_alone ? tc->name : NULL, NULL);
+    return is_alone && !bw_world_is_root(r->world);
+}
+
+/* All ranks know again the same of what goes on. */
+static void meet(struct runner *r)
+{
+    r->is_over = bw_ranks_any_all(r->world, r->is_over || bw_cu_context_lost());
+    if (r->run.sampling.deadline_ns != UINT64_MAX) {
+        r->is_late = bw_ranks_from_root_all(r->world, bw_sampling_is_over(&r->run.sampling)) != 0;
+    }
+    r->world->patience_s = 0;
+    bw_world_tell(r->world, NULL, NULL);
 }
 
 static void run_choice(struct runner *r, const struct bw_choice *choice)
@@ -195,7 +263,7 @@ static void run_choice(struct runner *r, const struct bw_choice *choice)
     struct bw_testcase_result *result = bw_run_add(&r->run, tc != NULL ? tc->name : choice->word);
     char *waiver = NULL;
 
-    if (result == NULL) {
+    if (result == NULL || must_wait(r, tc)) {
         return;
     }
     result->buffer_bytes = r->run.sampling.buffer_bytes;
@@ -220,6 +288,23 @@ static void run_choice(struct runner *r, const struct bw_choice *choice)
     }
 }
 
+/* So that nobody wonders what the other ranks do. */
+static void say_alone(const struct runner *r)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < r->selection.count; i++) {
+        const int index = r->selection.choices[i].index;
+
+        count += index >= 0 && !bw_testcase_is_multinode(&bw_testcases[index]);
+    }
+    if (has_ranks(r) && bw_world_is_root(r->world) && count > 0) {
+        bw_note("%zu of the testcases concern one process: rank 0 runs them alone, on the GPUs and "
+                "CPUs of %s, while the other ranks wait",
+                count, r->world->host);
+    }
+}
+
 static int finish(struct runner *r, enum bw_status st, uint64_t start_ns)
 {
     const bool usage = st == BW_ERR_USAGE;
@@ -228,8 +313,9 @@ static int finish(struct runner *r, enum bw_status st, uint64_t start_ns)
         r->run.error = strdup(bw_log_reason());
     }
     r->run.wall_seconds = (double)(bw_clock_ns() - start_ns) * 1e-9;
-    r->run.exit_status =
-        bw_run_exit_status(&r->run, r->gpu_status == BW_ERR_NO_GPU || st == BW_ERR_NO_GPU, usage);
+    r->run.exit_status = bw_ranks_from_root_all(
+        r->world,
+        bw_run_exit_status(&r->run, r->gpu_status == BW_ERR_NO_GPU || st == BW_ERR_NO_GPU, usage));
     if (r->ops != NULL) {
         r->ops->end(&r->report);
     }
@@ -268,15 +354,18 @@ int bw_run_all(const struct bw_options *options, struct bw_world *world, int arg
         r.ops->begin(&r.report);
         r.ops->devices(&r.report);
     }
-    if (r.run.is_host_only) {
+    if (r.run.is_host_only && bw_world_is_root(world)) {
         bw_note("no NVIDIA GPU here: measuring the host's memory; with a GPU, %d testcases of "
                 "copies and latencies between host and GPUs would run",
                 BW_TESTCASE_V08_SINGLE);
     }
     TRY(st);
     TRY(open_session(&r));
+    say_alone(&r);
+    meet(&r);
     for (size_t i = 0; i < r.selection.count; i++) {
         run_choice(&r, &r.selection.choices[i]);
+        meet(&r);
     }
 out:
     status = finish(&r, st, start_ns);

@@ -10,9 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum bw_status bw_ranks_choose_gpu(const struct bw_world *world, const struct bw_gpus *gpus,
-                                   int *own)
+enum bw_status bw_session_choose_gpu(const struct bw_world *world, const struct bw_gpus *gpus,
+                                     int *own)
 {
+    *own = 0;
+    if (world->ranks == 1) {
+        return BW_OK;
+    }
     /* A launcher may show each rank a GPU of its own, which is then its first */
     *own = gpus->count == 1 ? 0 : world->local_rank;
     if (*own < gpus->count) {
@@ -148,6 +152,32 @@ void bw_ranks_close_all(struct bw_ranks *ranks, struct bw_session *session)
     free(ranks->taken);
     free(ranks->reason);
     *ranks = (struct bw_ranks){0};
+}
+
+bool bw_session_rank(const struct bw_session *session, int rank, struct bw_rank_info *info)
+{
+    const struct bw_rank_facts *facts = NULL;
+    char *end = info->cluster;
+
+    if (session->ranks == NULL || session->ranks->facts == NULL) {
+        return false;
+    }
+    facts = &session->ranks->facts[rank];
+    *info = (struct bw_rank_info){
+        .visible = facts->visible,
+        .has_multicast = facts->has_multicast,
+        .has_imex_channel = facts->has_imex_channel,
+        .fabric_answer = bw_cu_error_name((CUresult)facts->fabric_probe),
+        .fabric_state = facts->fabric.is_known ? facts->fabric.state : -1,
+        .clique = facts->fabric.clique,
+    };
+    info->fd_answer = bw_cu_error_name((CUresult)facts->fd_probe);
+    for (size_t i = 0; i < sizeof(facts->fabric.cluster); i++) {
+        const bool dash = i == 4 || i == 6 || i == 8 || i == 10;
+
+        end += sprintf(end, "%s%02x", dash ? "-" : "", facts->fabric.cluster[i]);
+    }
+    return true;
 }
 
 unsigned bw_ranks_slots(const struct bw_plan *plan, int ranks)

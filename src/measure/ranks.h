@@ -48,13 +48,6 @@ struct bw_ranks {
 /* Beginning of every rank's memory: flags that other GPUs write or poll (params.h). */
 enum { BW_RANKS_CONTROL_BYTES = 2 << 20 };
 
-/*
- * The GPU of this rank among those that it sees. BW_ERR_NO_GPU, logged, if
- * there are more ranks than GPUs. Not collective.
- */
-enum bw_status bw_ranks_choose_gpu(const struct bw_world *world, const struct bw_gpus *gpus,
-                                   int *own);
-
 /* Tell each other what everybody has. On failure too: close it. Collective. */
 enum bw_status bw_ranks_open_all(struct bw_ranks *ranks, struct bw_session *session);
 void bw_ranks_close_all(struct bw_ranks *ranks, struct bw_session *session);

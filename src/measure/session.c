@@ -180,7 +180,7 @@ static enum bw_status choose_gpus(struct bw_session *session)
     if (world->ranks < 2) {
         return BW_OK;
     }
-    TRY(bw_ranks_choose_gpu(world, &session->gpus, &session->own));
+    TRY(bw_session_choose_gpu(world, &session->gpus, &session->own));
     gpu = &session->gpus.gpus[session->own];
     (void)snprintf(name, sizeof(name), "GPU %d, %s", gpu->ordinal, gpu->uuid);
     bw_world_tell(world, "opening the GPUs", name);

@@ -56,6 +56,23 @@ static json_t *environment(const struct bw_run *run)
     return object;
 }
 
+/* What a rank has for sharing memory with the others. */
+static json_t *sharing_of(const struct bw_device_info *device)
+{
+    json_t *object = json_object();
+
+    bw_json_set(object, "visible_gpus", json_integer(device->visible_gpus));
+    bw_json_set(object, "fd_handles", bw_json_text(device->fd_answer));
+    bw_json_set(object, "fabric_handles", bw_json_text(device->fabric_answer));
+    bw_json_set(object, "imex_channel", json_boolean(device->has_imex_channel));
+    bw_json_set(object, "multicast", json_boolean(device->has_multicast));
+    bw_json_set(object, "fabric_state",
+                device->fabric_state >= 0 ? json_integer(device->fabric_state) : json_null());
+    bw_json_set(object, "fabric_cluster", bw_json_text_or_null(device->fabric_cluster));
+    bw_json_set(object, "fabric_clique", json_integer((json_int_t)device->fabric_clique));
+    return object;
+}
+
 static json_t *device_of(const struct bw_device_info *device)
 {
     json_t *object = json_object();
@@ -72,6 +89,9 @@ static json_t *device_of(const struct bw_device_info *device)
     bw_json_set(object, "memory_bytes", bw_json_count(device->memory_bytes));
     bw_json_set(object, "sm_count", json_integer(device->sm_count));
     bw_json_set(object, "compute_capability", bw_json_text(capability));
+    if (device->has_sharing) {
+        bw_json_set(object, "sharing", sharing_of(device));
+    }
     free(capability);
     return object;
 }

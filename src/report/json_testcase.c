@@ -134,6 +134,18 @@ static void set_definition(json_t *object, const struct bw_testcase *tc)
     bw_json_set(object, "definition", bw_json_text(text));
 }
 
+/* By what memory travelled between ranks, and what they have cost each other. */
+static json_t *ranks_of(const struct bw_testcase_result *result)
+{
+    json_t *object = json_object();
+
+    bw_json_set(object, "memory", bw_json_text(result->shared_by));
+    bw_json_set(object, "collectives", bw_json_count(result->use.collectives));
+    bw_json_set(object, "bytes", bw_json_count(result->use.bytes));
+    bw_json_set(object, "seconds", bw_json_real(result->use.seconds));
+    return object;
+}
+
 json_t *bw_json_testcase(const struct bw_testcase_result *result, bool has_samples)
 {
     json_t *object = json_object();
@@ -154,6 +166,9 @@ json_t *bw_json_testcase(const struct bw_testcase_result *result, bool has_sampl
                 result->tc != NULL && result->buffer_bytes > 0 ? bw_json_count(result->buffer_bytes)
                                                                : json_null());
     bw_json_set(object, "wall_seconds", bw_json_real(result->wall_seconds));
+    if (result->shared_by != NULL) {
+        bw_json_set(object, "ranks", ranks_of(result));
+    }
     bw_json_set(object, "matrices", matrices);
     free(reason);
     return object;

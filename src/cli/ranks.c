@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ranks.h"
+
+#include "bwtool/log.h"
+#include "bwtool/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What has to be the same. Sent as it is: it must stay this long in all versions. */
+struct identity {
+    char version[256], options[768];
+};
+
+static void find_version(char *text, size_t room)
+{
+    char *memory = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&memory, &bytes);
+
+    if (file != NULL) {
+        bw_report_version(file);
+        fclose(file);
+    }
+    (void)snprintf(text, room, "%s", memory != NULL ? memory : "?");
+    free(memory);
+    for (char *c = text; *c != '\0'; c++) {
+        *c = *c == '\n' ? ' ' : *c;
+    }
+}
+
+/* The words of the command line; what is beyond the room counts by a sum of all characters. */
+static void find_options(char *text, size_t room, int argc, char **argv)
+{
+    size_t used = 0;
+    unsigned sum = 2166136261u;
+
+    for (int i = 1; i < argc; i++) {
+        for (const char *c = argv[i]; *c != '\0'; c++) {
+            sum = (sum ^ (unsigned char)*c) * 16777619u;
+        }
+        sum = (sum ^ ' ') * 16777619u;
+        if (used + strlen(argv[i]) + 20 < room) {
+            used += (size_t)snprintf(text + used, room - used, "%s%s", i > 1 ? " " : "", argv[i]);
+        }
+    }
+    if (used + 20 >= room / 2) {
+        (void)snprintf(text + used, room - used, " ... (%08x)", sum);
+    }
+}
+
+enum bw_status bw_ranks_check_all(struct bw_world *world, int argc, char **argv)
+{
+    struct identity mine = {{0}, {0}};
+    struct identity *all = calloc((size_t)world->ranks, sizeof(*all));
+    enum bw_status st = all == NULL ? bw_errno("no memory for %d ranks", world->ranks) : BW_OK;
+
+    find_version(mine.version, sizeof(mine.version));
+    find_options(mine.options, sizeof(mine.options), argc, argv);
+    TRY(bw_world_agree_all(world, st, "start"));
+    TRY(bw_world_gather_all(world, &mine, all, sizeof(mine)));
+    for (int i = 1; i < world->ranks && st == BW_OK; i++) {
+        const bool is_version = strcmp(all[i].version, all[0].version) != 0;
+
+        if (!is_version && strcmp(all[i].options, all[0].options) == 0) {
+            continue;
+        }
+        st = BW_ERR_USAGE;
+        if (bw_world_is_root(world)) {
+            bw_error("rank %d is %s than rank 0: '%s' instead of '%s'", i,
+                     is_version ? "of another version" : "started with other options",
+                     is_version ? all[i].version : all[i].options,
+                     is_version ? all[0].version : all[0].options);
+        }
+    }
+out:
+    free(all);
+    return st;
+}
+
+enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_selection *selection,
+                                  uint64_t buffer_bytes)
+{
+    const struct bw_testcase **cases = calloc(selection->count + 1, sizeof(*cases));
+    enum bw_status st = BW_OK;
+    size_t count = 0;
+
+    st = cases == NULL ? bw_errno("no memory for a list of testcases") : BW_OK;
+    TRY(bw_world_agree_all(session->world, st, "sharing memory"));
+    for (size_t i = 0; i < selection->count; i++) {
+        const int index = selection->choices[i].index;
+
+        if (index >= 0 && bw_testcase_is_multinode(&bw_testcases[index])) {
+            cases[count++] = &bw_testcases[index];
+        }
+    }
+    if (count > 0) {
+        TRY(bw_session_share_all(session, cases, count, buffer_bytes));
+    }
+out:
+    free(cases);
+    return st;
+}
+
+bool bw_ranks_any_all(struct bw_world *world, bool mine)
+{
+    double count = mine;
+
+    return bw_world_sum_all(world, &count, 1) == BW_OK ? count > 0 : mine;
+}
+
+int bw_ranks_from_root_all(struct bw_world *world, int mine)
+{
+    double number = bw_world_is_root(world) ? mine : 0;
+
+    return bw_world_sum_all(world, &number, 1) == BW_OK ? (int)number : mine;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BW_CLI_RANKS_H
+#define BW_CLI_RANKS_H
+
+#include "bwtool/measure.h"
+#include "bwtool/select.h"
+
+/*
+ * All ranks must be the same program with the same options, or they would not
+ * make the same collective calls. BW_ERR_USAGE in all ranks if not; rank 0 has
+ * said which one differs, and in what. Collective.
+ */
+enum bw_status bw_ranks_check_all(struct bw_world *world, int argc, char **argv);
+
+/* Share the memory that the chosen testcases need, if some of them need it. Collective. */
+enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_selection *selection,
+                                  uint64_t buffer_bytes);
+
+/* True in all ranks if it is in one. Collective. */
+bool bw_ranks_any_all(struct bw_world *world, bool mine);
+
+/* What the first rank says. Collective. */
+int bw_ranks_from_root_all(struct bw_world *world, int mine);
+
+#endif
