@@ -38,6 +38,8 @@ shellcheck      command -v shellcheck
 codespell       command -v codespell
 pmccabe         command -v pmccabe
 clang-format    command -v clang-format
+libopenmpi-dev  command -v mpicc
+openmpi-bin     command -v mpirun
 END
 }
 

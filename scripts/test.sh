@@ -64,6 +64,10 @@ export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktra
 cases 'sanitized ' "$root/build-asan" -R '^unit/'
 unset ASAN_OPTIONS UBSAN_OPTIONS
 
+# The same sources with ranks.
+build "$root/build-mpi" -DCMAKE_BUILD_TYPE=Release -DBWTOOL_TESTS=ON -DBWTOOL_MPI=ON "$image"
+cases 'mpi ' "$root/build-mpi" -R '^(unit|mpi)/'
+
 if $all; then
     packages_for_all_tests | need_packages
     CC=clang build "$root/build-clang" -DCMAKE_BUILD_TYPE=Debug -DBWTOOL_TESTS=ON "$image"
