@@ -2,6 +2,7 @@
 #ifndef BW_OPTIONS_H
 #define BW_OPTIONS_H
 
+#include "peak.h"
 #include "status.h"
 
 #include <stdbool.h>
@@ -20,8 +21,11 @@ struct bw_words {
 struct bw_options {
     uint64_t buffer_bytes; /* -b: plain numbers are MiB                     */
     bool list, help, version;
-    struct bw_words testcases; /* -t: names and indices, in the order given     */
-    struct bw_words prefixes;  /* -p                                            */
+    struct bw_words testcases;      /* -t: names and indices, in the order given     */
+    struct bw_words explain;        /* --explain: names and indices                  */
+    struct bw_peak_override *peaks; /* --peak; `why` points into argv            */
+    size_t peak_count;
+    struct bw_words prefixes; /* -p                                            */
     bool verbose;
     bool skip_verification;
     bool disable_affinity;

@@ -36,6 +36,9 @@ const struct bw_report_ops *bw_report_find(const char *name);
 /* The list of testcases (-l) in the writer's format: text or, for "json", a JSON array. */
 void bw_report_list(FILE *out, bool as_json);
 
+/* What a testcase counts, who moves it over which link, and what limits it. */
+void bw_report_explain(FILE *out, const struct bw_testcase *tc);
+
 /* First lines of every text: "bwtool Version: vX (nvbandwidth v0.8 compatible)" and so on. */
 void bw_report_version(FILE *out);
 

@@ -36,6 +36,8 @@ struct bw_selection {
  */
 enum bw_status bw_selection_build(struct bw_selection *selection, const struct bw_options *options,
                                   int ranks, bool host_only);
+/* The same for words that only ask about testcases; BW_ERR_USAGE if one is unknown. */
+enum bw_status bw_selection_find(struct bw_selection *selection, const struct bw_words *words);
 void bw_selection_free(struct bw_selection *selection);
 
 #endif

@@ -128,6 +128,12 @@ int bw_testcase_title(const struct bw_testcase *tc, int matrix, char *text, size
  */
 int bw_testcase_describe(const struct bw_testcase *tc, char *text, size_t room);
 
+/*
+ * Who moves the bytes, over which link, and what limits it: a line each,
+ * separated by '\n'. snprintf's return value.
+ */
+int bw_testcase_explain(const struct bw_testcase *tc, char *text, size_t room);
+
 /* "ce", "sm", "tma", "cpu". */
 const char *bw_engine_name(enum bw_engine engine);
 

@@ -4,6 +4,7 @@
 #include "bwtool/log.h"
 #include "bwtool/options.h"
 #include "bwtool/report.h"
+#include "bwtool/select.h"
 #include "bwtool/world.h"
 
 #include <stdio.h>
@@ -12,10 +13,27 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* What needs no GPU and no measuring. True if that was all that was asked for. */
-static bool answer_at_once(const struct bw_options *options, const struct bw_world *world)
+/* All that are known, also beside one that is not. */
+static int explain(const struct bw_options *options)
 {
-    if (!options->help && !options->version && !options->list) {
+    struct bw_selection selection = {0};
+    const enum bw_status st = bw_selection_find(&selection, &options->explain);
+
+    for (size_t i = 0; i < selection.count; i++) {
+        if (selection.choices[i].index >= 0) {
+            bw_report_explain(stdout, &bw_testcases[selection.choices[i].index]);
+        }
+    }
+    bw_selection_free(&selection);
+    return st == BW_OK ? EXIT_SUCCESS : st == BW_ERR_USAGE ? EXIT_USAGE : EXIT_FAILURE;
+}
+
+/* What needs no GPU and no measuring. True if that was all that was asked for. */
+static bool answer_at_once(const struct bw_options *options, const struct bw_world *world,
+                           int *status)
+{
+    *status = EXIT_SUCCESS;
+    if (!options->help && !options->version && !options->list && options->explain.count == 0) {
         return false;
     }
     if (!bw_world_is_root(world)) {
@@ -25,6 +43,8 @@ static bool answer_at_once(const struct bw_options *options, const struct bw_wor
         bw_options_help(stdout);
     } else if (options->version) {
         bw_report_version(stdout);
+    } else if (options->explain.count != 0) {
+        *status = explain(options);
     } else {
         bw_report_list(stdout, options->json);
     }
@@ -41,8 +61,8 @@ int main(int argc, char **argv)
         bw_log_init(options.json, options.verbose);
         if (bw_world_open_all(&world, &argc, &argv) != BW_OK) {
             status = EXIT_FAILURE;
-        } else if (answer_at_once(&options, &world)) {
-            status = EXIT_SUCCESS;
+        } else if (answer_at_once(&options, &world, &status)) {
+            /* done */
         } else if (options.dry_run) {
             status = bw_dry_run(&options, &world);
         } else {

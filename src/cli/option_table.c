@@ -50,6 +50,15 @@ const struct bw_option bw_option_table[BW_OPTION_COUNT] = {
     {"dry-run", '\0', OPTION_OPTIONAL_NUMBER, AT(dry_run_gpus), AT(dry_run), 1, 576, NULL, "N",
      NULL, "Print what would be measured, on N GPUs that all reach\n"
            "each other or, without N, on this machine, and exit", false},
+    {"explain", '\0', OPTION_WORDS, AT(explain), NO_OFFSET, 0, 0, NULL, "NAME...",
+     "a testcase (a name or an index; -l lists them)",
+     "Say in words what these testcases measure, over which\n"
+     "link, and what limits it, and exit", false},
+    {"peak", '\0', OPTION_PEAK, AT(peaks), NO_OFFSET, 0, 0, NULL, "LINK=GBps[,WHY]",
+     "LINK=GBps[,WHY] (LINK: pcie, nvlink, c2c, hbm or host)",
+     "Take this as the nominal rate of pcie, nvlink, c2c, hbm\n"
+     "or host, one way and for one GPU, in place of what was\n"
+     "found", false},
     {"corrupt-word", '\0', OPTION_NUMBER, AT(corrupt_word), NO_OFFSET, 0, (1ull << 44) - 1, NULL,
      "N", NULL, "Spoil this 32-bit word of each destination", true},
 };

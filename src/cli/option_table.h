@@ -13,6 +13,7 @@ enum bw_option_kind {
     OPTION_SIZE,            /* uint64_t, bytes                                      */
     OPTION_PERCENT,         /* double, a fraction: "0.25%" or "0.25" is 0.0025      */
     OPTION_WORDS,           /* struct bw_words: words up to the next option, added  */
+    OPTION_PEAK,            /* struct bw_peak_override *, added; may be repeated    */
     OPTION_FORMAT,          /* char *, the name of a writer                         */
 };
 
@@ -33,7 +34,7 @@ struct bw_option {
 /* Stands for "no member": offset 0 is a real one. */
 #define NO_OFFSET ((size_t)-1)
 
-enum { BW_OPTION_COUNT = 19 };
+enum { BW_OPTION_COUNT = 21 };
 extern const struct bw_option bw_option_table[BW_OPTION_COUNT];
 
 /* True for "64KB" and its like, which some read as 1000 and some as 1024. */

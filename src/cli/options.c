@@ -44,11 +44,25 @@ static enum bw_status store_format(char **format, const char *word)
     return *format != NULL ? BW_OK : bw_errno("cannot keep the word '%.80s'", word);
 }
 
+static enum bw_status add_peak(struct bw_options *options, struct bw_peak_override given)
+{
+    struct bw_peak_override *grown =
+        realloc(options->peaks, (options->peak_count + 1) * sizeof *grown);
+
+    if (grown == NULL) {
+        return bw_errno("cannot keep the peak of %s", bw_link_name(given.link));
+    }
+    grown[options->peak_count++] = given;
+    options->peaks = grown;
+    return BW_OK;
+}
+
 /* Put a word where the row says; BW_ERR_USAGE, not logged, if it is not what the row wants. */
 static enum bw_status store(const struct parser *parser, const struct bw_option *row,
                             const char *word)
 {
     void *value = member(parser, row->offset);
+    struct bw_peak_override peak;
     bool is_good = false;
 
     switch (row->kind) {
@@ -72,6 +86,8 @@ static enum bw_status store(const struct parser *parser, const struct bw_option 
         break;
     case OPTION_WORDS:
         return word[0] != '\0' ? words_add(value, word) : BW_ERR_USAGE;
+    case OPTION_PEAK:
+        return bw_peak_parse(word, &peak) ? add_peak(parser->options, peak) : BW_ERR_USAGE;
     case OPTION_FORMAT:
         return bw_options_format_is_known(word) ? store_format(value, word) : BW_ERR_USAGE;
     }
@@ -103,7 +119,7 @@ static enum bw_status take_option(struct parser *parser, const struct bw_option 
     const size_t index = (size_t)(row - bw_option_table);
     enum bw_status st = BW_OK;
 
-    if (parser->seen[index] && row->kind != OPTION_WORDS) {
+    if (parser->seen[index] && row->kind != OPTION_WORDS && row->kind != OPTION_PEAK) {
         bw_error("%s: given more than once", parser->spelling);
         return BW_ERR_USAGE;
     }
@@ -269,6 +285,10 @@ void bw_options_free(struct bw_options *options)
 {
     words_free(&options->testcases);
     words_free(&options->prefixes);
+    words_free(&options->explain);
+    free(options->peaks);
+    options->peaks = NULL;
+    options->peak_count = 0;
     free(options->format);
     options->format = NULL;
 }

@@ -123,6 +123,15 @@ out:
     return st;
 }
 
+enum bw_status bw_selection_find(struct bw_selection *selection, const struct bw_words *words)
+{
+    enum bw_status st = BW_OK;
+
+    *selection = (struct bw_selection){0};
+    st = add_named(selection, words);
+    return st == BW_OK && selection->unknown_count != 0 ? BW_ERR_USAGE : st;
+}
+
 enum bw_status bw_selection_build(struct bw_selection *selection, const struct bw_options *options,
                                   int ranks, bool host_only)
 {

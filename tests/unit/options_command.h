@@ -53,6 +53,11 @@ static inline void describe(const struct bw_options *options, char text[static 1
     append_flag(text, " version", options->version);
     append_words(text, " t=", &options->testcases);
     append_words(text, " p=", &options->prefixes);
+    append_words(text, " explain=", &options->explain);
+    for (size_t i = 0; i < options->peak_count; i++) {
+        append(text, " %s=%g%s", bw_link_name(options->peaks[i].link), options->peaks[i].gb_per_s,
+               options->peaks[i].why != NULL ? " why" : "");
+    }
     append_flag(text, " verbose", options->verbose);
     append_flag(text, " skip", options->skip_verification);
     append_flag(text, " unbound", options->disable_affinity);

@@ -68,6 +68,8 @@ static void values_are_read(void **state)
         {{"--dry-run"}, " dry=0"},
         {{"--dry-run=8", "-t", "4"}, " t=4 dry=8"},
         {{"--dry=576"}, " dry=576"},
+        {{"--explain", "4", "device_local_copy", "-v"}, " explain=4|device_local_copy verbose"},
+        {{"--peak", "nvlink=300,a bridge", "--peak=pcie=25.2"}, " nvlink=300 why pcie=25.2"},
         {{"--corrupt-word", "0"}, " corrupt=0"},
         {{"--corrupt-word=17592186044415"}, " corrupt=17592186044415"},
     };
