@@ -102,7 +102,7 @@ static enum bw_status agree_all(struct bw_world *world, enum bw_status mine, con
     } my = {(int)mine, world->rank}, worst = {0, 0};
     MPI_Request request = MPI_REQUEST_NULL;
 
-    bw_watch_sign(mpi->watch, phase, NULL);
+    bw_watch_step(mpi->watch, phase);
     wait_for(world, MPI_Iallreduce(&my, &worst, 1, MPI_2INT, MPI_MAXLOC, mpi->comm, &request),
              &request, phase);
     if (mine == BW_OK && worst.status != (int)BW_OK) {

@@ -118,17 +118,18 @@ static const char *trouble_of(struct bw_watch *watch, int i, uint64_t now_ns)
 static void say(struct bw_watch *watch, int i, const char *trouble)
 {
     struct bw_watch_slot *slot = &watch->options.slots[i];
-    char gpu[BW_WATCH_TEXT];
-    char phase[BW_WATCH_TEXT];
+    struct bw_watch_slot copy;
 
     if (atomic_exchange(&slot->is_said, 1) != 0) {
         return; /* another rank has */
     }
-    memcpy(gpu, slot->gpu, sizeof(gpu));
-    memcpy(phase, slot->phase, sizeof(phase));
-    gpu[sizeof(gpu) - 1] = phase[sizeof(phase) - 1] = '\0';
-    bw_error("rank %d on %s (%s) %s; it was at: %s", slot->rank, watch->options.host,
-             gpu[0] != '\0' ? gpu : "no GPU yet", trouble, phase[0] != '\0' ? phase : "start");
+    memcpy(&copy, slot, sizeof(copy));
+    copy.gpu[BW_WATCH_TEXT - 1] = copy.phase[BW_WATCH_TEXT - 1] = '\0';
+    copy.step[BW_WATCH_TEXT - 1] = '\0';
+    bw_error("rank %d on %s (%s) %s; it was at: %s%s%s", slot->rank, watch->options.host,
+             copy.gpu[0] != '\0' ? copy.gpu : "no GPU yet", trouble,
+             copy.phase[0] != '\0' ? copy.phase : "start", copy.step[0] != '\0' ? ", " : "",
+             copy.step);
 }
 
 /* Look at all others; true if one is lost. */
@@ -177,7 +178,9 @@ static void obey(struct bw_watch *watch)
     sigset_t set;
 
     /* A death takes four looks to be sure of; launchers wait longer before they kill */
-    for (int i = 0; i < 5 && !look_at_others(watch, bw_clock_ns()); i++) {
+    for (int i = 0; i < 5 && atomic_load(&own_slot(watch)->is_said) == 0 &&
+                    !look_at_others(watch, bw_clock_ns());
+         i++) {
         nanosleep(&moment, NULL);
     }
     sigemptyset(&set);
@@ -263,12 +266,21 @@ void bw_watch_sign(struct bw_watch *watch, const char *phase, const char *gpu)
     }
     slot = own_slot(watch);
     if (phase != NULL) {
+        slot->step[0] = '\0';
         (void)snprintf(slot->phase, sizeof(slot->phase), "%s", phase);
     }
     if (gpu != NULL) {
         (void)snprintf(slot->gpu, sizeof(slot->gpu), "%s", gpu);
     }
     atomic_fetch_add(&slot->signs, 1);
+}
+
+void bw_watch_step(struct bw_watch *watch, const char *step)
+{
+    if (watch != NULL) {
+        (void)snprintf(own_slot(watch)->step, BW_WATCH_TEXT, "%s", step);
+        atomic_fetch_add(&own_slot(watch)->signs, 1);
+    }
 }
 
 void bw_watch_allow(struct bw_watch *watch, uint32_t hung_ms)

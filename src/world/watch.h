@@ -23,7 +23,7 @@ struct bw_watch_slot {
     _Atomic uint32_t is_said; /* somebody has said that it is lost                  */
     int32_t pid, rank;
     uint64_t pid_space; /* pids can be compared only within one               */
-    char gpu[BW_WATCH_TEXT], phase[BW_WATCH_TEXT];
+    char gpu[BW_WATCH_TEXT], phase[BW_WATCH_TEXT], step[BW_WATCH_TEXT];
 };
 
 struct bw_watch;
@@ -46,6 +46,8 @@ void bw_watch_close(struct bw_watch *watch);
 
 /* From the main thread: it lives, and is about this now (NULL: as before). */
 void bw_watch_sign(struct bw_watch *watch, const char *phase, const char *gpu);
+/* The same: it has come to this step of its phase. */
+void bw_watch_step(struct bw_watch *watch, const char *step);
 
 /* Its calls may take so long from now on; 0: as long as the options say. */
 void bw_watch_allow(struct bw_watch *watch, uint32_t hung_ms);
