@@ -28,7 +28,7 @@
     R(EventCreate) R(EventDestroy) R(EventRecord) R(EventQuery) R(EventElapsedTime)         \
     R(LibraryLoadData) R(LibraryUnload) R(LibraryGetKernel) R(KernelGetFunction)            \
     R(FuncGetAttribute) R(LaunchKernel)                                                     \
-    O(FuncLoad) O(FuncSetAttribute)                                                         \
+    O(FuncLoad) O(FuncSetAttribute) O(LaunchKernelEx)                                                    \
     O(MemGetAllocationGranularity) O(MemCreate) O(MemRelease) O(MemAddressReserve)          \
     O(MemAddressFree) O(MemMap) O(MemUnmap) O(MemSetAccess)                                 \
     O(MemExportToShareableHandle) O(MemImportFromShareableHandle)                           \

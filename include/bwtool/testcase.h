@@ -46,6 +46,11 @@ enum bw_op {
     OP_READ,  /* no destination: what was read is summed up */
     OP_WRITE, /* no source: a pattern is written            */
     OP_CHASE, /* dependent loads; the result is a latency   */
+    /* Steps of operators over symmetric memory (shmem.h), whose rows have the last two. */
+    OP_STAGE,    /* a copy between the user's memory and symmetric memory */
+    OP_BARRIER,  /* all ranks' streams wait for each other                */
+    OP_OPERATOR, /* the operator itself; the result is a rate             */
+    OP_SIGNAL,   /* an operator that is a signal; the result is a latency */
 };
 
 enum bw_load {

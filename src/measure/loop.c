@@ -57,7 +57,7 @@ enum bw_status bw_crew_open(struct bw_crew *crew, struct bw_session *session,
         const struct bw_lane_plan *lane_plan = &plan->lanes[launch->lane + i];
 
         crew->lanes[i] = (struct bw_lane){
-            .ops = engines[lane_plan->engine],
+            .ops = lane_plan->ops != NULL ? lane_plan->ops : engines[lane_plan->engine],
             .session = session,
             .sampling = sampling,
             .plan = plan,

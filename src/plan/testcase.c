@@ -116,7 +116,7 @@ bool bw_testcase_is_split(const struct bw_testcase *tc)
 
 bool bw_testcase_is_latency(const struct bw_testcase *tc)
 {
-    return tc->op == OP_CHASE;
+    return tc->op == OP_CHASE || tc->op == OP_SIGNAL;
 }
 
 unsigned bw_testcase_needs(const struct bw_testcase *tc)

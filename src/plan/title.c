@@ -58,11 +58,9 @@ static const char *op_word(const struct bw_testcase *tc)
         return "read ";
     case OP_WRITE:
         return "write ";
-    case OP_COPY:
-    case OP_CHASE:
-        break;
+    default:
+        return "";
     }
-    return "";
 }
 
 static int title_of_local(const struct bw_testcase *tc, char *text, size_t room)

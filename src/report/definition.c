@@ -158,8 +158,7 @@ int bw_words_definition(const struct bw_testcase *tc, char *text, size_t room)
     case OP_WRITE:
         snprintf(bytes, sizeof bytes, "written to %s", destination);
         break;
-    case OP_COPY:
-    case OP_CHASE:
+    default:
         snprintf(bytes, sizeof bytes, "copied from %s to %s", source, destination);
         break;
     }

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what is asked for to one operator at one size. Pure. */
+#include "shmem.h"
+
+#include "shmem_params.h"
+
+#include "bwtool/text.h"
+
+#include <string.h>
+
+/* Up to this payload launches overlap (programmatic dependent launch): they are short against it.
+ */
+static const uint64_t overlap_bytes_max = 4u << 20;
+
+/* A put with its signal, and what a barrier orders while it is checked, are small. */
+static const uint64_t signal_bytes = 16;
+enum { ping_pongs = 32 }; /* a launch, so that it is not the launch that is timed */
+static const uint64_t barrier_check_bytes = 4096;
+
+static enum bw_shmem_layout layout_of(enum bw_shmem_op op)
+{
+    switch (op) {
+    case SHMEM_ALL_GATHER:
+    case SHMEM_BARRIER:
+        return BW_LAYOUT_ALL_GATHER;
+    case SHMEM_ALL_TO_ALL:
+        return BW_LAYOUT_ALL_TO_ALL;
+    case SHMEM_REDUCE_SCATTER:
+        return BW_LAYOUT_REDUCE_SCATTER;
+    case SHMEM_ALL_REDUCE:
+        return BW_LAYOUT_ALL_REDUCE;
+    case SHMEM_BROADCAST:
+        return BW_LAYOUT_BROADCAST;
+    default:
+        return BW_LAYOUT_PUT;
+    }
+}
+
+/* "Multicast" and "placement A of a pull" and so on: why not. */
+static char *why_not(const struct bw_operator *row, enum bw_placement placement,
+                     enum bw_shmem_dtype dtype, const struct shmem_machine *machine)
+{
+    if (row->algorithm == ALGORITHM_MULTICAST) {
+        return bw_text_format("needs multicast, which this version leaves alone");
+    }
+    if (placement != PLACEMENT_AUTO && (row->placements & (unsigned)placement) == 0) {
+        return bw_text_format("placement %s would not be honest: %s", bw_placement_name(placement),
+                              row->schedule);
+    }
+    if (row->is_float_only && dtype != BW_FP16 && dtype != BW_BF16 && dtype != BW_FP32) {
+        return bw_text_format("'not there yet' is a NaN, and %s has none", bw_dtype_name(dtype));
+    }
+    if (row->algorithm == ALGORITHM_TMA && !machine->has_bulk) {
+        return bw_text_format("needs bulk copies (TMA): compute capability 9.0 or newer");
+    }
+    if (row->op != SHMEM_BARRIER && machine->ranks < 2 &&
+        !bw_shmem_formula(row->op)->is_scattered && row->op != SHMEM_ALL_REDUCE &&
+        row->op != SHMEM_BROADCAST) {
+        return bw_text_format("needs two GPUs that reach each other, and there is one");
+    }
+    return NULL;
+}
+
+/* Elements of a shard, or of the whole, for about so many bytes of payload; at least one. */
+static uint64_t elements_for(const struct shmem_case *c, uint64_t bytes)
+{
+    const bool is_scattered = bw_shmem_formula(c->row->op)->is_scattered;
+    const uint64_t unit = bw_dtype_bytes(c->dtype) * (is_scattered ? (uint64_t)c->ranks : 1);
+    const uint64_t elements = bytes / unit + (bytes % unit != 0);
+
+    return elements > 0 ? elements : 1;
+}
+
+static void set_sizes(struct shmem_case *c, uint64_t bytes)
+{
+    const uint64_t n = (uint64_t)c->ranks;
+    uint64_t pitch = 0;
+
+    c->elements = elements_for(c, bytes);
+    c->payload_bytes =
+        bw_shmem_payload_bytes(c->row->op, c->ranks, c->elements, bw_dtype_bytes(c->dtype));
+    c->message_bytes = c->elements * bw_dtype_bytes(c->dtype);
+    if (c->row->op == SHMEM_BARRIER) {
+        c->payload_bytes = c->elements = 0;
+        c->message_bytes = barrier_check_bytes;
+    }
+    pitch = (c->message_bytes + 15) / 16 * 16;
+    c->in_bytes = pitch * bw_shmem_inputs((uint32_t)c->layout, (uint32_t)n);
+    c->out_bytes = pitch * bw_shmem_outputs((uint32_t)c->layout, (uint32_t)n);
+    c->vectors = (uint32_t)(pitch / 16);
+    c->total = c->vectors * (uint32_t)n;
+    if (c->row->algorithm == ALGORITHM_TWO_SHOT) {
+        c->total = c->vectors;
+        c->vectors = (uint32_t)((pitch / 16 + n - 1) / n);
+    }
+    c->slot_vectors = (c->vectors + 31) / 32 * 32 * c->row->spread;
+}
+
+static void set_grid(struct shmem_case *c, const struct shmem_machine *machine, unsigned ctas)
+{
+    const unsigned own = bw_operator_ctas(c->row, c->vectors, (unsigned)machine->sm_count);
+    const unsigned most = c->row->blocks_a_sm * (unsigned)machine->sm_count;
+
+    c->threads = c->row->threads;
+    c->default_ctas = own;
+    c->ctas = own;
+    if (ctas > 0 && own > 0 && c->row->algorithm != ALGORITHM_CE &&
+        c->row->algorithm != ALGORITHM_DIRECT) {
+        c->ctas = ctas > most ? most : ctas;
+        c->ctas = c->ctas > BW_SHMEM_CTAS_MAX ? BW_SHMEM_CTAS_MAX : c->ctas;
+    }
+    if (c->row->algorithm == ALGORITHM_TILES || c->row->algorithm == ALGORITHM_TWO_SHOT) {
+        c->tile_vectors = bw_operator_tile_vectors(c->vectors, c->ctas);
+        c->tile_steps = (c->vectors / c->tile_vectors + 1) / c->ctas + 1;
+    }
+}
+
+char *shmem_case_set(struct shmem_case *c, const struct bw_operator *row,
+                     const struct bw_shmem_request *request, const struct shmem_machine *machine,
+                     uint64_t bytes, unsigned ctas)
+{
+    const struct bw_operator *asked = row;
+    char *reason = NULL;
+
+    memset(c, 0, sizeof(*c));
+    c->dtype = request->has_dtype ? request->dtype : row->dtype;
+    if (row->algorithm == ALGORITHM_AUTO && request->algorithm != ALGORITHM_AUTO) {
+        row = bw_operator_way(row->op, request->algorithm);
+        if (row == NULL) {
+            return bw_text_format("%s has no algorithm '%s'", asked->tc.name,
+                                  bw_algorithm_name(request->algorithm));
+        }
+    }
+    if (!request->is_swept && row->tc.op == OP_SIGNAL) {
+        bytes = signal_bytes;
+    }
+    row = bw_operator_choose(row, bytes, request->placement, c->dtype, machine->has_bulk);
+    if (row == NULL) {
+        return bw_text_format("no algorithm of %s has placement %s for %s", asked->tc.name,
+                              bw_placement_name(request->placement), bw_dtype_name(c->dtype));
+    }
+    reason = why_not(row, request->placement, c->dtype, machine);
+    if (reason != NULL) {
+        return reason;
+    }
+    c->row = row;
+    c->placement = request->placement != PLACEMENT_AUTO ? request->placement : row->natural;
+    c->ranks = machine->ranks;
+    c->layout = layout_of(row->op);
+    c->is_sum = bw_shmem_formula(row->op)->is_sum;
+    c->rounds = row->op == SHMEM_PUT_SIGNAL ? ping_pongs : 0;
+    set_sizes(c, bytes);
+    set_grid(c, machine, ctas);
+    c->has_pdl = machine->has_bulk && c->row->algorithm != ALGORITHM_CE &&
+                 c->row->op != SHMEM_PUT && c->row->op != SHMEM_GET &&
+                 c->payload_bytes <= overlap_bytes_max;
+    return NULL;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program spelled out as a plan: a lane for each rank that issues, with its steps in order. */
+#include "shmem.h"
+
+#include "bwtool/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { STEPS_MAX = 3 };
+
+/* What the loop is told that it measures: rates or latencies come later, from its times. */
+static const struct bw_testcase timed = {
+    .name = "operator",
+    .shape = SHAPE_FAN,
+    .row = MEM_DEVICE,
+    .col = MEM_DEVICE,
+    .engine = ENGINE_SM,
+    .op = OP_OPERATOR,
+};
+
+static struct bw_end end_of(const struct shmem_case *c, int rank, bool is_symmetric)
+{
+    (void)c;
+    return (struct bw_end){is_symmetric ? MEM_SHARED : MEM_DEVICE, rank};
+}
+
+/* The steps of rank r; how many. */
+static size_t steps_of(const struct shmem_case *c, int r, enum shmem_program_kind kind,
+                       struct bw_step *steps)
+{
+    const bool is_staged = kind != PROGRAM_KERNEL && shmem_has_staging(c);
+    const bool is_before = is_staged && shmem_in_is_symmetric(c);
+    const struct bw_end in = end_of(c, r, shmem_in_is_symmetric(c));
+    const struct bw_end out = end_of(c, r, shmem_out_is_symmetric(c));
+    size_t count = 0;
+
+    if (is_before) {
+        steps[count++] = (struct bw_step){OP_STAGE, end_of(c, r, false), in};
+    }
+    if (is_before && kind == PROGRAM_E2E) {
+        steps[count++] = (struct bw_step){OP_BARRIER, in, in};
+    }
+    if (kind != PROGRAM_STAGING) {
+        steps[count++] = (struct bw_step){c->row->tc.op, in, out};
+    }
+    if (is_staged && !is_before) {
+        steps[count++] = (struct bw_step){OP_STAGE, out, end_of(c, r, false)};
+    }
+    return count;
+}
+
+enum bw_status shmem_plan_build(struct bw_plan *plan, const struct shmem_case *c,
+                                struct shmem_program *program)
+{
+    const size_t lanes = (size_t)shmem_issuers(c);
+
+    *plan = (struct bw_plan){.tc = &timed, .rows = 1, .cols = 1, .launch_count = 1};
+    plan->launches = calloc(1, sizeof(*plan->launches));
+    plan->lanes = calloc(lanes, sizeof(*plan->lanes));
+    plan->steps = calloc(lanes * STEPS_MAX, sizeof(*plan->steps));
+    if (plan->launches == NULL || plan->lanes == NULL || plan->steps == NULL) {
+        bw_plan_free(plan);
+        return bw_errno("no memory for the plan of %s", c->row->tc.name);
+    }
+    plan->launches[0].lane_count = lanes;
+    plan->lane_count = lanes;
+    for (size_t r = 0; r < lanes; r++) {
+        struct bw_lane_plan *lane = &plan->lanes[r];
+
+        *lane = (struct bw_lane_plan){.engine = c->row->tc.engine,
+                                      .ops = &bw_engine_shmem,
+                                      .program = program,
+                                      .issuer = (int)r,
+                                      .scale = 1,
+                                      .step = plan->step_count};
+        lane->step_count = steps_of(c, (int)r, program->kind, &plan->steps[plan->step_count]);
+        plan->step_count += lane->step_count;
+    }
+    return BW_OK;
+}
+
+static void print_step(const struct bw_step *step, const struct shmem_case *c, FILE *out)
+{
+    static const char letters[] = {[MEM_DEVICE] = 'D', [MEM_SHARED] = 'S'};
+
+    switch (step->op) {
+    case OP_STAGE:
+        fprintf(out, " stage %c%d>%c%d", letters[step->src.mem], step->src.id,
+                letters[step->dst.mem], step->dst.id);
+        break;
+    case OP_BARRIER:
+        fputs(" barrier", out);
+        break;
+    default:
+        fprintf(out, " %s %c%d>%c*", bw_shmem_formula(c->row->op)->name, letters[step->src.mem],
+                step->src.id, letters[step->dst.mem]);
+        break;
+    }
+}
+
+void shmem_plan_print(const struct bw_plan *plan, const struct shmem_case *c,
+                      enum shmem_program_kind kind, FILE *out)
+{
+    static const char *const kinds[] = {
+        [PROGRAM_E2E] = "e2e", [PROGRAM_KERNEL] = "kernel", [PROGRAM_STAGING] = "staging"};
+
+    for (size_t i = 0; i < plan->lane_count; i++) {
+        const struct bw_lane_plan *lane = &plan->lanes[i];
+
+        fprintf(out, "%s %llu bytes %s %s placement %s %s | %s %ux%u @%d:", c->row->tc.name,
+                (unsigned long long)c->payload_bytes, bw_dtype_name(c->dtype), kinds[kind],
+                bw_placement_name(c->placement), bw_algorithm_name(c->row->algorithm),
+                bw_engine_name(lane->engine), c->ctas, c->threads, lane->issuer);
+        for (size_t s = lane->step; s < lane->step + lane->step_count; s++) {
+            print_step(&plan->steps[s], c, out);
+        }
+        fputc('\n', out);
+    }
+}

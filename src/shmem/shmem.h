@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BW_SHMEM_INTERNAL_H
+#define BW_SHMEM_INTERNAL_H
+
+#include "../measure/lane.h"
+
+#include "bwtool/shmem.h"
+
+/* --- choose.c: pure ----------------------------------------------------------------------------
+ */
+
+/* The row of that operator and algorithm, or NULL. */
+const struct bw_operator *bw_operator_way(enum bw_shmem_op op, enum bw_algorithm algorithm);
+bool bw_operator_fits(const struct bw_operator *row, enum bw_placement placement,
+                      enum bw_shmem_dtype dtype, bool has_bulk);
+/* The row itself or, for ALGORITHM_AUTO, the best that fits; NULL if none does. */
+const struct bw_operator *bw_operator_choose(const struct bw_operator *row, uint64_t payload_bytes,
+                                             enum bw_placement placement, enum bw_shmem_dtype dtype,
+                                             bool has_bulk);
+/* Blocks for messages of so many 16-byte vectors; they all fit on the GPU at once. */
+unsigned bw_operator_ctas(const struct bw_operator *row, uint64_t vectors, unsigned sm_count);
+unsigned bw_operator_tile_vectors(uint64_t vectors, unsigned ctas);
+
+/* --- window.c: symmetric memory -----------------------------------------------------------------
+ */
+
+/* What this process drives of one rank. */
+struct shmem_rank {
+    const struct bw_gpu *gpu;      /* NULL: another process's */
+    CUdeviceptr window;            /* as this process's GPUs see it */
+    CUdeviceptr user_in, user_out; /* ordinary memory; 0: not needed */
+    CUdeviceptr in, out;           /* where the kernel takes from, and puts to */
+    CUstream stream;               /* of work that is not timed */
+    struct bw_slip check, timed_out, delay;
+    uint32_t epoch, tick, turn; /* launches; tiles and barriers; uses of scratch */
+};
+
+/* Where things lie in a window, in bytes; signals have pages of their own. */
+struct shmem_layout {
+    uint64_t signals, signal_bytes;
+    uint64_t in, out, scratch;
+    uint64_t bytes;
+};
+
+/* One operator at one size, ready to run. */
+struct shmem_case {
+    struct bw_session *session;
+    const struct bw_operator *row;
+    enum bw_placement placement;
+    enum bw_shmem_dtype dtype;
+    int ranks, root;
+    uint64_t elements, payload_bytes, message_bytes; /* message: of one vector-aligned part */
+    uint64_t part_bytes;                             /* two-shot: of one rank's part */
+    uint32_t vectors, total, slot_vectors, tile_vectors, tile_steps;
+    unsigned ctas, default_ctas, threads, rounds;
+    bool has_pdl, is_sum;
+    enum bw_shmem_layout layout;
+    uint64_t in_bytes, out_bytes;
+    struct shmem_layout at;
+    struct shmem_rank rank[BW_SHMEM_RANKS_MAX];
+};
+
+/* Memory of all ranks, zeroed signals, poisoned scratch. Close it either way. */
+enum bw_status shmem_windows_open(struct shmem_case *c);
+void shmem_windows_close(struct shmem_case *c);
+/* True if input or output of the kernel lies in the window. */
+bool shmem_in_is_symmetric(const struct shmem_case *c);
+bool shmem_out_is_symmetric(const struct shmem_case *c);
+
+/* --- program.c: what one iteration puts into a rank's stream ------------------------------------
+ */
+
+enum shmem_program_kind {
+    PROGRAM_E2E,     /* user's input to user's output, moves outside of the kernel included */
+    PROGRAM_KERNEL,  /* the operator alone */
+    PROGRAM_STAGING, /* the copy outside of the kernel alone */
+};
+
+/* True if the two programs differ. */
+bool shmem_has_staging(const struct shmem_case *c);
+/* Ranks 0 to this one less take part. */
+int shmem_issuers(const struct shmem_case *c);
+/* Entries of a queue that an iteration takes at most. */
+unsigned shmem_entries(const struct shmem_case *c, enum shmem_program_kind kind);
+/* Side streams of copy engines are in `side`, which may be NULL for others. */
+struct shmem_side {
+    CUstream stream;
+    CUevent fork, join;
+};
+enum bw_status shmem_side_open(struct shmem_side *side, const struct shmem_case *c, int r);
+void shmem_side_close(struct shmem_side *side, const struct shmem_case *c, int r);
+enum bw_status shmem_queue(struct shmem_case *c, int r, enum shmem_program_kind kind,
+                           CUstream stream, const struct shmem_side *side);
+
+/* --- check.c: patterns
+ * ---------------------------------------------------------------------------- */
+
+enum bw_status shmem_fill(struct shmem_case *c, int r, uint32_t seed, CUstream stream);
+enum bw_status shmem_spoil(struct shmem_case *c, int r, uint32_t seed, CUstream stream);
+/* Begin a count of wrong bytes, add what the output of rank r has, fetch it. */
+enum bw_status shmem_check_begin(struct shmem_case *c, int r, CUstream stream);
+enum bw_status shmem_check(struct shmem_case *c, int r, enum shmem_program_kind kind, uint32_t seed,
+                           CUstream stream);
+enum bw_status shmem_check_fetch(struct shmem_case *c, int r, CUstream stream);
+/* After that came: BW_ERR_TIMEOUT or BW_ERR_VERIFY, logged. */
+enum bw_status shmem_check_verdict(const struct shmem_case *c, int r, const char *when);
+/* True if rank r's output is defined. */
+bool shmem_is_checked(const struct shmem_case *c, int r);
+/* Rounds with a fresh pattern each, without a pause, one rank late each time. */
+enum { SHMEM_FRESH_ROUNDS = 6 };
+enum bw_status shmem_check_fresh(struct shmem_case *c, uint32_t seed);
+
+/* --- lane.c: programs as lanes of the measuring loop
+ * ---------------------------------------------- */
+
+struct shmem_program {
+    struct shmem_case *c;
+    enum shmem_program_kind kind;
+    struct shmem_side side[BW_SHMEM_RANKS_MAX];
+};
+extern const struct bw_engine_ops bw_engine_shmem;
+enum { SHMEM_ITERATIONS = 40, SHMEM_WARM = 10 };
+
+/* --- plan.c
+ * ------------------------------------------------------------------------------------------ */
+
+/* The plan of a program: a lane for each issuing rank, with its steps. bw_plan_free() frees it. */
+enum bw_status shmem_plan_build(struct bw_plan *plan, const struct shmem_case *c,
+                                struct shmem_program *program);
+void shmem_plan_print(const struct bw_plan *plan, const struct shmem_case *c,
+                      enum shmem_program_kind kind, FILE *out);
+
+/* --- case.c
+ * ------------------------------------------------------------------------------------------ */
+
+/* What is asked for, for a payload of about `bytes` on `ranks` GPUs like these; `c` is overwritten.
+ */
+struct shmem_machine {
+    int ranks, sm_count;
+    bool has_bulk;
+};
+/* NULL, or why it cannot be, as the caller's own text. */
+char *shmem_case_set(struct shmem_case *c, const struct bw_operator *row,
+                     const struct bw_shmem_request *request, const struct shmem_machine *machine,
+                     uint64_t bytes, unsigned ctas);
+
+/* --- peak.c
+ * -------------------------------------------------------------------------------------------- */
+
+/* GB/s of a port, one way; NAN if unknown. Its kind and source go into the result. */
+double shmem_peak(const struct bw_session *session, const struct bw_operator *row,
+                  const struct bw_sampling *sampling, struct bw_shmem_result *result);
+
+#endif
