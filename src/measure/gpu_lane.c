@@ -215,12 +215,15 @@ unsigned long long bw_lane_load_copies(const struct bw_round *round)
     return (unsigned long long)ceil(copies) + 1;
 }
 
-/* Half a minute, and as long as the bytes need at a tenth of the slowest link there is. */
+/* Half a minute (less where other ranks wait, too), and as long as the bytes need at a tenth of the
+ * slowest link there is. */
 static uint64_t patience_ns(const struct bw_lane *lane, const struct bw_round *round)
 {
     const double bytes = (double)lane->bytes * (double)round->copies;
 
-    return 30ULL * 1000 * 1000 * 1000 + (uint64_t)fmin(bytes / 0.1, 1e18);
+    const uint64_t seconds = bw_testcase_is_multinode(lane->plan->tc) ? 20 : 30;
+
+    return seconds * 1000 * 1000 * 1000 + (uint64_t)fmin(bytes / 0.1, 1e18);
 }
 
 enum bw_status bw_gpu_lane_wait(struct bw_lane *lane, const struct bw_round *round)
