@@ -64,6 +64,14 @@ enum bw_status bw_world_gather_all(struct bw_world *world, const void *mine, voi
                                    size_t bytes);
 enum bw_status bw_world_sum_all(struct bw_world *world, double *numbers, size_t count);
 
+/*
+ * After a failure that all ranks know of: the worst status of all, and why, by
+ * the rank that it happened to ("rank 1 (host): ..."), for free(); or `*reason`
+ * NULL. `mine` and `text` are this rank's. Collective.
+ */
+enum bw_status bw_world_explain_all(struct bw_world *world, enum bw_status mine, const char *text,
+                                    char **reason);
+
 /* What this rank begins to do, or is ("GPU 1, GPU-..."); NULL: as it was. Not collective. */
 void bw_world_tell(struct bw_world *world, const char *phase, const char *gpu);
 

@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include "inventory.h"
+#include "operators.h"
 #include "ranks.h"
 
 #include "bwtool/clock.h"
@@ -62,6 +63,8 @@ static void fill_sampling(struct bw_sampling *sampling, const struct bw_options 
         .skip_verification = options->skip_verification,
         .bind = !options->disable_affinity,
         .corrupt_word = options->corrupt_word,
+        .peaks = options->peaks,
+        .peak_count = options->peak_count,
     };
 }
 
@@ -76,7 +79,7 @@ static bool selection_needs_gpus(const struct bw_selection *selection)
     for (size_t i = 0; i < selection->count; i++) {
         const int index = selection->choices[i].index;
 
-        if (index >= 0 && (bw_testcase_needs(&bw_testcases[index]) & NEED_GPU) != 0) {
+        if (index >= 0 && (bw_testcase_needs(bw_all_at((size_t)index)) & NEED_GPU) != 0) {
             return true;
         }
     }
@@ -185,12 +188,21 @@ static enum bw_status measure(struct runner *r, struct bw_testcase_result *resul
     struct bw_plan plan = {0};
     enum bw_status st = BW_OK;
 
+    if (bw_operator_of(result->tc) != NULL) {
+        return bw_operator_run(&r->session, r->options, &r->run.sampling, result);
+    }
     TRY(bw_session_plan(&r->session, &plan, result->tc));
     TRY(bw_result_shape(result, &plan));
     for (int m = 0; m < result->matrix_count; m++) {
         cells[m] = result->matrices[m].cells;
     }
+    bw_state_begin(r->session.state);
     st = bw_measure_all(&r->session, &plan, &r->run.sampling, cells);
+    if (!bw_testcase_is_host(result->tc)) {
+        result->records = bw_state_end(r->session.state);
+        result->record_count = r->session.gpus.count;
+    }
+    bw_result_find_outliers(&r->run, result);
 out:
     bw_plan_free(&plan);
     return st;
@@ -259,7 +271,7 @@ static void meet(struct runner *r)
 
 static void run_choice(struct runner *r, const struct bw_choice *choice)
 {
-    const struct bw_testcase *tc = choice->index < 0 ? NULL : &bw_testcases[choice->index];
+    const struct bw_testcase *tc = choice->index < 0 ? NULL : bw_all_at((size_t)choice->index);
     struct bw_testcase_result *result = bw_run_add(&r->run, tc != NULL ? tc->name : choice->word);
     char *waiver = NULL;
 
@@ -274,7 +286,9 @@ static void run_choice(struct runner *r, const struct bw_choice *choice)
     } else if (reason_not_to_run(r, tc) != NULL) {
         result->verdict = VERDICT_NOT_RUN;
         set_reason(result, reason_not_to_run(r, tc));
-    } else if ((waiver = bw_session_waiver(&r->session, tc)) != NULL) {
+    } else if ((waiver = bw_operator_of(tc) != NULL
+                             ? bw_operator_waiver(&r->session, r->options, tc)
+                             : bw_session_waiver(&r->session, tc)) != NULL) {
         result->verdict = VERDICT_WAIVED;
         result->reason = waiver;
     } else {
@@ -285,6 +299,7 @@ static void run_choice(struct runner *r, const struct bw_choice *choice)
     }
     if (r->ops != NULL) {
         r->ops->testcase(&r->report, result);
+        bw_result_say_outliers(result);
     }
 }
 
@@ -296,7 +311,7 @@ static void say_alone(const struct runner *r)
     for (size_t i = 0; i < r->selection.count; i++) {
         const int index = r->selection.choices[i].index;
 
-        count += index >= 0 && !bw_testcase_is_multinode(&bw_testcases[index]);
+        count += index >= 0 && !bw_testcase_is_multinode(bw_all_at((size_t)index));
     }
     if (has_ranks(r) && bw_world_is_root(r->world) && count > 0) {
         bw_note("%zu of the testcases concern one process: rank 0 runs them alone, on the GPUs and "
@@ -309,10 +324,13 @@ static int finish(struct runner *r, enum bw_status st, uint64_t start_ns)
 {
     const bool usage = st == BW_ERR_USAGE;
 
-    if (st != BW_OK && r->run.error == NULL && bw_log_reason() != NULL) {
+    if (st != BW_OK && has_ranks(r)) {
+        st = bw_world_explain_all(r->world, st, bw_log_reason(), &r->run.error);
+    } else if (st != BW_OK && r->run.error == NULL && bw_log_reason() != NULL) {
         r->run.error = strdup(bw_log_reason());
     }
     r->run.wall_seconds = (double)(bw_clock_ns() - start_ns) * 1e-9;
+    r->run.state_ms = bw_state_cost_ms(r->session.state);
     r->run.exit_status = bw_ranks_from_root_all(
         r->world,
         bw_run_exit_status(&r->run, r->gpu_status == BW_ERR_NO_GPU || st == BW_ERR_NO_GPU, usage));

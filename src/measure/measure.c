@@ -57,7 +57,7 @@ static enum bw_status fail_launch(struct bw_session *session, const struct bw_pl
     char *reason = NULL;
 
     if (bw_testcase_is_multinode(plan->tc)) {
-        st = bw_ranks_explain_all(session->world, st, own, &reason);
+        st = bw_world_explain_all(session->world, st, own, &reason);
     }
     fail_cells(plan, launch, cells, st, reason != NULL ? reason : own);
     free(reason);

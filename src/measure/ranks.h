@@ -65,12 +65,4 @@ void bw_ranks_begin(struct bw_ranks *ranks, int count);
 /* The next slot of `rank`, as this process sees it. BW_ERR_MEMORY, logged, if there are no more. */
 enum bw_status bw_ranks_take(struct bw_ranks *ranks, int rank, CUdeviceptr *ptr);
 
-/*
- * After a failure that all ranks know of: the worst status of all, and why, by
- * the rank that it happened to ("rank 1 (host): ..."), or `*reason` NULL.
- * `mine` and `text` are this rank's. Collective.
- */
-enum bw_status bw_ranks_explain_all(struct bw_world *world, enum bw_status mine, const char *text,
-                                    char **reason);
-
 #endif

@@ -262,7 +262,7 @@ enum bw_status bw_session_share_all(struct bw_session *session,
         st = bw_world_agree_all(world, st, "opening the ranks' gate");
     }
     if (st != BW_OK) {
-        st = bw_ranks_explain_all(world, st, s.refusal != NULL ? s.refusal : bw_log_reason(),
+        st = bw_world_explain_all(world, st, s.refusal != NULL ? s.refusal : bw_log_reason(),
                                   &ranks->reason);
     }
     ranks->status = st;

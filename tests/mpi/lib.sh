@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the tests of several ranks share. Each gets BWTOOL and the build folder.
+# Ranks run on simulated GPUs; they give the CPU away when idle.
+bwtool=$1
+build=$2
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+export LD_LIBRARY_PATH=$build/sim${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+failed=0
+
+verdict() { # NAME, and on stdin what is wrong
+    local found
+    found=$(cat)
+    if [ -z "$found" ]; then
+        printf 'ok %s\n' "$1"
+    else
+        printf '%s\nnot ok %s\n' "$found" "$1"
+        failed=1
+    fi
+}
+
+# ranks N MACHINE ARGUMENTS...: run; leaves $work/out, $work/err, and the status in $status.
+# RANK_EXTRA="RANK LINES" plants lines of a machine file into one rank.
+ranks() {
+    local n=$1 machine=$2
+    shift 2
+    SIM_MACHINE=$root/tests/sim/machines/$machine.txt timeout -k 5 "${LIMIT:-60}" \
+        mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$n" \
+        bash "$root/tests/mpi/rank.sh" "$bwtool" "$@" >"$work/out" 2>"$work/err"
+    status=$?
+}
+
+# says PATTERN: stderr has a line like that.
+says() {
+    grep -qE -- "$1" "$work/err" || {
+        echo "no line like: $1"
+        sed 's/^/    /' "$work/err" | head -n 20
+    }
+}
