@@ -3,6 +3,8 @@
 #define BW_RESULT_H
 
 #include "measure.h"
+#include "outlier.h"
+#include "state.h"
 
 /*
  * What a run found, as a structure. Writers (report.h) print it, so text and
@@ -18,12 +20,17 @@ enum bw_verdict {
     VERDICT_NOT_RUN,    /* the run ended before its turn: `reason`                */
 };
 
+enum { BW_OUTLIERS_MAX = 8 };
+
 struct bw_matrix {
     const char *suffix; /* "", "_read1", ...: the key is the testcase's name and this */
     char title[128];    /* the description line                                       */
     int rows, cols;
     struct bw_cell *cells; /* rows x cols, row-major; N/A where !is_present */
     char **row_labels;     /* rows of them ("0->2"), or NULL: numbers       */
+    /* What is worse than its like. */
+    struct bw_outlier outliers[BW_OUTLIERS_MAX];
+    size_t outlier_count;
 };
 
 struct bw_testcase_result {
@@ -41,6 +48,8 @@ struct bw_testcase_result {
     const char *shared_by;   /* several ranks: the kind of handle that memory travelled by; NULL */
     struct bw_world_use use; /* several ranks: what they have cost each other */
     double wall_seconds;
+    struct bw_gpu_record *records; /* of the GPUs, by ordinal; NULL: nothing is known */
+    int record_count;
 };
 
 struct bw_device_info {
@@ -91,6 +100,7 @@ struct bw_run {
     size_t testcase_count, testcase_room;
     char *error; /* what ended the run, or NULL */
     double wall_seconds;
+    double state_ms; /* of it, spent with asking for the GPUs' state */
     int exit_status;
 };
 
@@ -111,6 +121,10 @@ struct bw_testcase_result *bw_run_add(struct bw_run *run, const char *name);
  * BW_ERR_MEMORY, logged, leaves what was got for bw_run_free().
  */
 enum bw_status bw_result_shape(struct bw_testcase_result *result, const struct bw_plan *plan);
+
+/* Fill in the outliers of all matrices; and log a note about each. */
+void bw_result_find_outliers(const struct bw_run *run, struct bw_testcase_result *result);
+void bw_result_say_outliers(const struct bw_testcase_result *result);
 
 /* True if there is a number to print: measured, and finite. */
 bool bw_cell_has_value(const struct bw_cell *cell);

@@ -219,6 +219,9 @@ json_t *bw_json_bwtool(const struct bw_run *run)
     bw_json_set(root, "workdir", bw_json_text_or_null(run->workdir));
     bw_json_set(root, "started", bw_json_text_or_null(run->started));
     bw_json_set(root, "wall_seconds", bw_json_real(run->wall_seconds));
+    if (run->state_ms > 0) {
+        bw_json_set(root, "state_ms", bw_json_real(run->state_ms));
+    }
     bw_json_set(root, "exit_status", json_integer(run->exit_status));
     bw_json_set(root, "error", bw_json_text(run->error));
     bw_json_set(root, "simulated", json_boolean(run->is_simulated));

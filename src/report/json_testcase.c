@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A testcase of root `bwtool`: every matrix, every cell, numbers as numbers. */
 #include "json_document.h"
+#include "json_state.h"
 #include "json_value.h"
 #include "words.h"
 
@@ -41,6 +42,7 @@ static void set_measured(json_t *object, const struct bw_testcase *tc, const str
         bw_json_set(object, "p95", bw_json_real(stats->p95));
         bw_json_set(object, "ci95", interval_of(stats));
     }
+    bw_json_set_peak(object, cell);
     bw_json_set(object, is_latency ? "loads" : "bytes", bw_json_count(cell->bytes));
     bw_json_set(object, "seconds", bw_json_real(cell->seconds));
     if (tc != NULL && bw_testcase_is_split(tc)) {
@@ -119,6 +121,9 @@ static json_t *matrix_of(const struct bw_testcase_result *result, const struct b
         bw_json_set(object, "row_labels", labels_of(matrix));
     }
     bw_json_set(object, "summary", summary_of(matrix));
+    if (matrix->outlier_count > 0) {
+        bw_json_set(object, "outliers", bw_json_outliers(result, matrix));
+    }
     bw_json_set(object, "cells", rows);
     free(key);
     return object;
@@ -170,6 +175,9 @@ json_t *bw_json_testcase(const struct bw_testcase_result *result, bool has_sampl
         bw_json_set(object, "ranks", ranks_of(result));
     }
     bw_json_set(object, "matrices", matrices);
+    if (result->records != NULL) {
+        bw_json_set(object, "state", bw_json_state(result));
+    }
     free(reason);
     return object;
 }

@@ -65,6 +65,7 @@ static void testcase_result_free(struct bw_testcase_result *result)
     }
     free(result->name);
     free(result->reason);
+    free(result->records);
 }
 
 void bw_run_free(struct bw_run *run)

@@ -168,6 +168,8 @@ static void print_testcase(struct bw_report *report, const struct bw_testcase_re
     case VERDICT_UNRELIABLE:
         if (report->run->verbose) {
             bw_text_samples(report->out, result);
+            bw_text_peaks(report->out, result);
+            bw_text_state(report->out, result);
         }
         for (int m = 0; m < result->matrix_count; m++) {
             bw_text_matrix(report->out, &result->matrices[m]);

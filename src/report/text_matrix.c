@@ -88,8 +88,8 @@ static void print_end(FILE *out, const struct bw_testcase *tc, enum bw_mem mem, 
 }
 
 /* "A -> B", or the words for values that several copies make together. */
-static void print_ends(FILE *out, const struct bw_testcase *tc, const struct bw_matrix *matrix,
-                       int row, int col, bool is_reverse)
+void bw_text_ends(FILE *out, const struct bw_testcase *tc, const struct bw_matrix *matrix, int row,
+                  int col, bool is_reverse)
 {
     const bool is_to_col = (tc->flow == FLOW_TO_COL) != is_reverse;
     int row_end = row, col_end = col;
@@ -117,7 +117,7 @@ static void print_samples(FILE *out, const struct bw_testcase_result *result, in
     for (size_t i = 0; cell->samples != NULL && i < cell->stats.n; i++) {
         if (isfinite(cell->samples[i])) {
             fprintf(out, "\tSample %zu: ", i);
-            print_ends(out, result->tc, matrix, row, col, m == 1);
+            bw_text_ends(out, result->tc, matrix, row, col, m == 1);
             fprintf(out, ": %.2f GB/s\n", cell->samples[i]);
         }
     }

@@ -34,6 +34,10 @@ int bw_words_definition(const struct bw_testcase *tc, char *text, size_t room);
 /* Key of a matrix as SUM lines have it, the caller frees it; NULL if out of memory. */
 char *bw_words_key(const struct bw_testcase_result *result, const struct bw_matrix *matrix);
 
+/* "GPU 3 as source is 38 % below the others (...)"; the caller frees it; NULL if out of memory. */
+char *bw_words_outlier(const struct bw_testcase_result *result, const struct bw_matrix *matrix,
+                       const struct bw_outlier *outlier);
+
 /* Print text that came from elsewhere: on one line and in ASCII, whatever is in it. */
 void bw_words_put(FILE *out, const char *text);
 
