@@ -219,11 +219,11 @@ static bool find_ranks(struct bw_world *world, MPI_Comm *local)
         MPI_Comm_size(MPI_COMM_WORLD, &world->ranks) != MPI_SUCCESS ||
         MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, world->rank, MPI_INFO_NULL,
                             local) != MPI_SUCCESS ||
+        MPI_Comm_rank(*local, &world->local_rank) != MPI_SUCCESS || /* pretended or not: its GPU */
         !pretend_hosts(world, local)) {
         return false;
     }
-    return MPI_Comm_rank(*local, &world->local_rank) == MPI_SUCCESS &&
-           MPI_Comm_size(*local, &world->local_ranks) == MPI_SUCCESS &&
+    return MPI_Comm_size(*local, &world->local_ranks) == MPI_SUCCESS &&
            MPI_Allreduce(&world->rank, &world->host_rank, 1, MPI_INT, MPI_MIN, *local) ==
                MPI_SUCCESS;
 }
@@ -231,11 +231,11 @@ static bool find_ranks(struct bw_world *world, MPI_Comm *local)
 /* Watch each other, if there is shared memory for it; without, the deadlines are all there is. */
 static void open_watch(struct bw_world *world, struct mpi *mpi)
 {
-    const MPI_Aint bytes =
-        world->local_rank == 0 ? world->local_ranks * (MPI_Aint)sizeof(struct bw_watch_slot) : 0;
+    const MPI_Aint bytes = world->rank == world->host_rank
+                               ? world->local_ranks * (MPI_Aint)sizeof(struct bw_watch_slot)
+                               : 0;
     struct bw_watch_options options = {
         .count = world->local_ranks,
-        .mine = world->local_rank,
         .rank = world->rank,
         .host = world->host,
         .silent_ms = SILENT_MS,
@@ -252,6 +252,9 @@ static void open_watch(struct bw_world *world, struct mpi *mpi)
         MPI_Win_shared_query(mpi->page, 0, &size, &unit, &page) != MPI_SUCCESS) {
         bw_verbose("no memory that this host's ranks could watch each other through");
         mpi->page = MPI_WIN_NULL;
+        return;
+    }
+    if (MPI_Comm_rank(mpi->local, &options.mine) != MPI_SUCCESS) {
         return;
     }
     options.slots = page;
