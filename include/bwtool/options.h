@@ -18,6 +18,13 @@ struct bw_words {
     size_t count;
 };
 
+/* Sizes from min to max, each `factor` times the one before. */
+struct bw_sweep {
+    uint64_t min, max;
+    double factor;
+    bool is_given;
+};
+
 struct bw_options {
     uint64_t buffer_bytes; /* -b: plain numbers are MiB                     */
     bool list, help, version;
@@ -31,12 +38,16 @@ struct bw_options {
     bool disable_affinity;
     unsigned long long test_samples; /* -i                                         */
     bool use_mean;
-    double precision;              /* --precision, as a fraction                      */
-    unsigned long long max_time_s; /* --max-time; 0: no bound                         */
-    bool json;                     /* -j or -F json; wins over perf_formatter       */
-    char *format;                  /* -F as given; NULL: it was not                 */
-    bool perf_formatter;           /* --perfFormatter or -F perf                    */
-    unsigned long long loop_count; /* --loopCount: copies in a sample              */
+    double precision;                    /* --precision, as a fraction                      */
+    unsigned long long max_time_s;       /* --max-time; 0: no bound                         */
+    bool json;                           /* -j or -F json; wins over perf_formatter       */
+    char *format;                        /* -F as given; NULL: it was not                 */
+    bool perf_formatter;                 /* --perfFormatter or -F perf                    */
+    unsigned long long loop_count;       /* --loopCount: copies in a sample              */
+    struct bw_sweep sweep;               /* --sweep                                        */
+    char *placement, *dtype, *algorithm; /* of operators, as given and known; NULL: not */
+    struct bw_words ctas;                /* of operators: grids to try                     */
+    bool perf;                           /* --perf: a [PERF] line a rank                   */
     bool dry_run;
     unsigned long long dry_run_gpus;       /* --dry-run=N; 0: this machine               */
     unsigned long long corrupt_word;       /* hidden test hook; UINT64_MAX: none         */

@@ -5,6 +5,7 @@
 #include "measure.h"
 #include "outlier.h"
 #include "state.h"
+#include "shmem.h"
 
 /*
  * What a run found, as a structure. Writers (report.h) print it, so text and
@@ -45,6 +46,7 @@ struct bw_testcase_result {
     struct bw_matrix matrices[3];
     int matrix_count;
     uint64_t buffer_bytes;   /* of this testcase: a latency has its own */
+    struct bw_shmem_result *shmem; /* an operator's points; NULL for all others */
     const char *shared_by;   /* several ranks: the kind of handle that memory travelled by; NULL */
     struct bw_world_use use; /* several ranks: what they have cost each other */
     double wall_seconds;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run.h"
 
+#include "operators.h"
+
 #include "bwtool/gpu.h"
 #include "bwtool/log.h"
 #include "bwtool/plan.h"
@@ -15,13 +17,17 @@ struct target {
     const bool *peer; /* NULL: all reach each other */
 };
 
-static enum bw_status print_plan(const struct bw_testcase *tc, const struct target *target)
+static enum bw_status print_plan(const struct bw_testcase *tc, const struct target *target,
+                                 const struct bw_options *options)
 {
     const bool is_multinode = bw_testcase_is_multinode(tc);
     int ends = is_multinode ? target->ranks : target->gpus;
     struct bw_plan plan = {0};
     enum bw_status st = BW_OK;
 
+    if (bw_operator_of(tc) != NULL) {
+        return bw_operator_print_plan(tc, options, target->gpus);
+    }
     if (bw_testcase_is_host(tc)) {
         ends = target->nodes;
     } else if (is_multinode && ends < 2) {
@@ -34,13 +40,14 @@ out:
     return st;
 }
 
-static enum bw_status print_plans(const struct bw_selection *selection, const struct target *target)
+static enum bw_status print_plans(const struct bw_selection *selection, const struct target *target,
+                                  const struct bw_options *options)
 {
     enum bw_status st = BW_OK;
 
     for (size_t i = 0; i < selection->count; i++) {
         if (selection->choices[i].index >= 0) {
-            TRY(print_plan(&bw_testcases[selection->choices[i].index], target));
+            TRY(print_plan(bw_all_at((size_t)selection->choices[i].index), target, options));
         }
     }
     st = selection->unknown_count != 0 ? BW_ERR_USAGE : BW_OK;
@@ -53,7 +60,7 @@ static bool needs_gpus(const struct bw_selection *selection)
     for (size_t i = 0; i < selection->count; i++) {
         const int index = selection->choices[i].index;
 
-        if (index >= 0 && !bw_testcase_is_host(&bw_testcases[index])) {
+        if (index >= 0 && !bw_testcase_is_host(bw_all_at((size_t)index))) {
             return true;
         }
     }
@@ -80,7 +87,7 @@ static enum bw_status dry_run(const struct bw_options *options, const struct bw_
         target.peer = gpus.peer;
     }
     if (bw_world_is_root(world)) {
-        TRY(print_plans(&selection, &target));
+        TRY(print_plans(&selection, &target, options));
     }
 out:
     bw_gpus_close(&gpus);

@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include "bwtool/log.h"
+#include "bwtool/operators.h"
 #include "bwtool/options.h"
 #include "bwtool/report.h"
 #include "bwtool/select.h"
@@ -21,7 +22,7 @@ static int explain(const struct bw_options *options)
 
     for (size_t i = 0; i < selection.count; i++) {
         if (selection.choices[i].index >= 0) {
-            bw_report_explain(stdout, &bw_testcases[selection.choices[i].index]);
+            bw_report_explain(stdout, bw_all_at((size_t)selection.choices[i].index));
         }
     }
     bw_selection_free(&selection);

@@ -59,6 +59,24 @@ const struct bw_option bw_option_table[BW_OPTION_COUNT] = {
      "Take this as the nominal rate of pcie, nvlink, c2c, hbm\n"
      "or host, one way and for one GPU, in place of what was\n"
      "found", false},
+    {"sweep", '\0', OPTION_SWEEP, AT(sweep), NO_OFFSET, 0, 0, NULL, "MIN:MAX[:FACTOR]",
+     "MIN:MAX or MIN:MAX:FACTOR (sizes, 1B to 64T; FACTOR from 1.1 to 1024)",
+     "Operators: every size from MIN to MAX, each FACTOR (2)\n"
+     "times the one before: 64K:1G, 1B:1M:4", false},
+    {"placement", '\0', OPTION_PLACEMENT, AT(placement), NO_OFFSET, 0, 0, NULL, "PLACEMENT",
+     "a placement (a, b, r or auto)",
+     "Operators: who moves the user's data to or from symmetric\n"
+     "memory: a the kernel, b a copy outside of it, r nobody", false},
+    {"dtype", '\0', OPTION_DTYPE, AT(dtype), NO_OFFSET, 0, 0, NULL, "DTYPE",
+     "a dtype (fp16, bf16, fp32, int32 or int8)",
+     "Operators: fp16, bf16, fp32, int32 or int8", false},
+    {"algorithm", '\0', OPTION_ALGORITHM, AT(algorithm), NO_OFFSET, 0, 0, NULL, "ALGORITHM",
+     "an algorithm (auto, push, pull, tma, ce, tiles, two_shot, ll, poison or poison4)",
+     "Operators: push, pull, tma, ce, tiles, two_shot, ll,\n"
+     "poison or poison4 instead of the best known one", false},
+    {"ctas", '\0', OPTION_NUMBERS, AT(ctas), NO_OFFSET, 1, 512, NULL, "N...", NULL,
+     "Operators: grids to try, in blocks", false},
+    FLAG("perf", '\0', perf, "Operators: print a [PERF] line for every rank"),
     {"corrupt-word", '\0', OPTION_NUMBER, AT(corrupt_word), NO_OFFSET, 0, (1ull << 44) - 1, NULL,
      "N", NULL, "Spoil this 32-bit word of each destination", true},
 };

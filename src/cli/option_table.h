@@ -15,6 +15,11 @@ enum bw_option_kind {
     OPTION_WORDS,           /* struct bw_words: words up to the next option, added  */
     OPTION_PEAK,            /* struct bw_peak_override *, added; may be repeated    */
     OPTION_FORMAT,          /* char *, the name of a writer                         */
+    OPTION_SWEEP,           /* struct bw_sweep: MIN:MAX[:FACTOR]                     */
+    OPTION_NUMBERS,         /* struct bw_words of numbers from min to max            */
+    OPTION_PLACEMENT,       /* char *, a word that operators know                    */
+    OPTION_DTYPE,
+    OPTION_ALGORITHM,
 };
 
 struct bw_option {
@@ -34,7 +39,7 @@ struct bw_option {
 /* Stands for "no member": offset 0 is a real one. */
 #define NO_OFFSET ((size_t)-1)
 
-enum { BW_OPTION_COUNT = 21 };
+enum { BW_OPTION_COUNT = 27 };
 extern const struct bw_option bw_option_table[BW_OPTION_COUNT];
 
 /* True for "64KB" and its like, which some read as 1000 and some as 1024. */
@@ -43,6 +48,9 @@ bool bw_options_size_is_ambiguous(const char *text);
 /* Decimal digits, after an optional '+', of a number from min to max. */
 bool bw_options_number(const char *text, unsigned long long min, unsigned long long max,
                        unsigned long long *number);
+
+/* "MIN:MAX" or "MIN:MAX:FACTOR"; sizes as above, from 1B on; FACTOR more than 1, to 1024. */
+bool bw_options_sweep(const char *text, struct bw_sweep *sweep);
 
 /* True for the name of a writer. */
 bool bw_options_format_is_known(const char *name);

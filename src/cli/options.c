@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bwtool/log.h"
+#include "bwtool/operators.h"
 #include "option_error.h"
 
 #include <getopt.h>
@@ -63,6 +64,10 @@ static enum bw_status store(const struct parser *parser, const struct bw_option 
 {
     void *value = member(parser, row->offset);
     struct bw_peak_override peak;
+    unsigned long long number = 0;
+    enum bw_placement placement;
+    enum bw_algorithm algorithm;
+    enum bw_shmem_dtype dtype;
     bool is_good = false;
 
     switch (row->kind) {
@@ -90,6 +95,18 @@ static enum bw_status store(const struct parser *parser, const struct bw_option 
         return bw_peak_parse(word, &peak) ? add_peak(parser->options, peak) : BW_ERR_USAGE;
     case OPTION_FORMAT:
         return bw_options_format_is_known(word) ? store_format(value, word) : BW_ERR_USAGE;
+    case OPTION_SWEEP:
+        is_good = bw_options_sweep(word, value);
+        break;
+    case OPTION_NUMBERS:
+        return bw_options_number(word, row->min, row->max, &number) ? words_add(value, word)
+                                                                    : BW_ERR_USAGE;
+    case OPTION_PLACEMENT:
+        return bw_placement_find(word, &placement) ? store_format(value, word) : BW_ERR_USAGE;
+    case OPTION_DTYPE:
+        return bw_dtype_find(word, &dtype) ? store_format(value, word) : BW_ERR_USAGE;
+    case OPTION_ALGORITHM:
+        return bw_algorithm_find(word, &algorithm) ? store_format(value, word) : BW_ERR_USAGE;
     }
     return is_good ? BW_OK : BW_ERR_USAGE;
 }
@@ -113,13 +130,18 @@ static bool takes_word(const struct bw_option *row)
     return row->kind != OPTION_FLAG && row->kind != OPTION_OPTIONAL_NUMBER;
 }
 
+static bool takes_many(const struct bw_option *row)
+{
+    return row->kind == OPTION_WORDS || row->kind == OPTION_NUMBERS;
+}
+
 /* One option with its words: getopt_long has taken the first, -t and -p take more. */
 static enum bw_status take_option(struct parser *parser, const struct bw_option *row)
 {
     const size_t index = (size_t)(row - bw_option_table);
     enum bw_status st = BW_OK;
 
-    if (parser->seen[index] && row->kind != OPTION_WORDS && row->kind != OPTION_PEAK) {
+    if (parser->seen[index] && !takes_many(row) && row->kind != OPTION_PEAK) {
         bw_error("%s: given more than once", parser->spelling);
         return BW_ERR_USAGE;
     }
@@ -129,7 +151,7 @@ static enum bw_status take_option(struct parser *parser, const struct bw_option 
         return bw_option_error_missing(row, parser->spelling);
     }
     TRY(store_word(parser, row, optarg));
-    while (row->kind == OPTION_WORDS && optind < parser->argc && !is_option(parser->argv[optind])) {
+    while (takes_many(row) && optind < parser->argc && !is_option(parser->argv[optind])) {
         TRY(store_word(parser, row, parser->argv[optind++]));
     }
     if (row->given_offset != NO_OFFSET) {
@@ -285,10 +307,14 @@ void bw_options_free(struct bw_options *options)
 {
     words_free(&options->testcases);
     words_free(&options->prefixes);
+    words_free(&options->ctas);
     words_free(&options->explain);
     free(options->peaks);
     options->peaks = NULL;
     options->peak_count = 0;
     free(options->format);
-    options->format = NULL;
+    free(options->placement);
+    free(options->dtype);
+    free(options->algorithm);
+    options->format = options->placement = options->dtype = options->algorithm = NULL;
 }

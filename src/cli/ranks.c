@@ -91,8 +91,8 @@ enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_se
     for (size_t i = 0; i < selection->count; i++) {
         const int index = selection->choices[i].index;
 
-        if (index >= 0 && bw_testcase_is_multinode(&bw_testcases[index])) {
-            cases[count++] = &bw_testcases[index];
+        if (index >= 0 && bw_testcase_is_multinode(bw_all_at((size_t)index))) {
+            cases[count++] = bw_all_at((size_t)index);
         }
     }
     if (count > 0) {

@@ -2,6 +2,7 @@
 #include "bwtool/select.h"
 
 #include "bwtool/log.h"
+#include "bwtool/operators.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static void log_unknown(const struct bw_choice *choice)
 
     if (choice->is_number) {
         bw_error("there is no testcase %.80s: indices go from 0 to %zu (-l lists them)",
-                 choice->word, bw_testcase_count - 1);
+                 choice->word, bw_all_count() - 1);
     } else if (nearest != NULL) {
         bw_error("there is no testcase '%.80s': did you mean '%s'?", choice->word, nearest);
     } else {
@@ -44,8 +45,8 @@ static struct bw_choice choice_of(const char *word)
     choice.is_number = *word != '\0' && *end == '\0';
     if (!choice.is_number) {
         choice.number = 0;
-        choice.index = bw_testcase_find(word);
-    } else if (choice.number >= 0 && (unsigned long long)choice.number < bw_testcase_count) {
+        choice.index = bw_all_find(word);
+    } else if (choice.number >= 0 && (unsigned long long)choice.number < bw_all_count()) {
         choice.index = (int)choice.number;
     }
     return choice;
@@ -76,8 +77,8 @@ static enum bw_status check_prefix(const char *prefix)
 {
     const char *nearest = bw_testcase_nearest(prefix);
 
-    for (size_t i = 0; i < bw_testcase_count; i++) {
-        if (starts_with(bw_testcases[i].name, prefix)) {
+    for (size_t i = 0; i < bw_all_count(); i++) {
+        if (starts_with(bw_all_at(i)->name, prefix)) {
             return BW_OK;
         }
     }
@@ -97,9 +98,9 @@ static enum bw_status add_prefixed(struct bw_selection *selection, const struct 
     for (size_t i = 0; i < prefixes->count; i++) {
         TRY(check_prefix(prefixes->words[i]));
     }
-    for (size_t i = 0; i < bw_testcase_count; i++) {
+    for (size_t i = 0; i < bw_all_count(); i++) {
         for (size_t p = 0; p < prefixes->count; p++) {
-            if (starts_with(bw_testcases[i].name, prefixes->words[p])) {
+            if (starts_with(bw_all_at(i)->name, prefixes->words[p])) {
                 TRY(add(selection,
                         (struct bw_choice){.index = (int)i, .word = prefixes->words[p]}));
                 break;

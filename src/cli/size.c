@@ -62,7 +62,7 @@ static int suffix_shift(const char *suffix)
     return -1;
 }
 
-bool bw_options_size(const char *text, uint64_t *bytes)
+static bool size_from(const char *text, uint64_t least, uint64_t *bytes)
 {
     unsigned long long n = 0;
     const char *start = number_start(text);
@@ -72,11 +72,50 @@ bool bw_options_size(const char *text, uint64_t *bytes)
         return false;
     }
     shift = suffix_shift(digits(start, bytes_max, &n));
-    if (shift < 0 || n > bytes_max >> shift || n << shift < bytes_min) {
+    if (shift < 0 || n > bytes_max >> shift || n << shift < least) {
         return false;
     }
     *bytes = n << shift;
     return true;
+}
+
+bool bw_options_size(const char *text, uint64_t *bytes)
+{
+    return size_from(text, bytes_min, bytes);
+}
+
+/* A number with a fraction, from 1.1 to 1024. */
+static bool factor_of(const char *text, double *factor)
+{
+    char *end = NULL;
+
+    *factor = strtod(text, &end);
+    return *text >= '0' && *text <= '9' && *end == '\0' && *factor >= 1.1 && *factor <= 1024;
+}
+
+bool bw_options_sweep(const char *text, struct bw_sweep *sweep)
+{
+    char part[3][40] = {"", "", "2"};
+    size_t count = 0;
+
+    for (; count < 3; count++) {
+        const size_t length = strcspn(text, ":");
+
+        if (length >= sizeof(part[0])) {
+            return false;
+        }
+        memcpy(part[count], text, length);
+        part[count][length] = '\0';
+        text += length;
+        if (*text == '\0') {
+            break;
+        }
+        text++;
+    }
+    *sweep = (struct bw_sweep){.is_given = true};
+    return count >= 1 && count < 3 && size_from(part[0], 1, &sweep->min) &&
+           size_from(part[1], 1, &sweep->max) && factor_of(part[2], &sweep->factor) &&
+           sweep->min <= sweep->max;
 }
 
 bool bw_options_size_is_ambiguous(const char *text)

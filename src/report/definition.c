@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a testcase's values count, derived from its row as all else is. */
+#include "operator.h"
 #include "words.h"
 
 static bool is_local(const struct bw_testcase *tc)
@@ -145,6 +146,9 @@ int bw_words_definition(const struct bw_testcase *tc, char *text, size_t room)
     const char *destination = memory_of(tc, !is_source_row);
     char bytes[200];
 
+    if (tc->op == OP_OPERATOR || tc->op == OP_SIGNAL) {
+        return bw_words_operator(tc, text, room);
+    }
     if (bw_testcase_is_latency(tc)) {
         return define_latency(tc, text, room);
     }

@@ -3,6 +3,7 @@
 #include "json_document.h"
 #include "json_state.h"
 #include "json_value.h"
+#include "operator.h"
 #include "words.h"
 
 #include <stdlib.h>
@@ -175,6 +176,9 @@ json_t *bw_json_testcase(const struct bw_testcase_result *result, bool has_sampl
         bw_json_set(object, "ranks", ranks_of(result));
     }
     bw_json_set(object, "matrices", matrices);
+    if (result->shmem != NULL) {
+        bw_json_set(object, "operator", bw_json_operator(result));
+    }
     if (result->records != NULL) {
         bw_json_set(object, "state", bw_json_state(result));
     }

@@ -22,15 +22,23 @@ const struct bw_report_ops *bw_report_find(const char *name)
     return NULL;
 }
 
+static void describe(const struct bw_testcase *tc, char *text, size_t room)
+{
+    const struct bw_operator *row = bw_operator_of(tc);
+
+    (void)(row != NULL ? bw_operator_describe(row, text, room)
+                       : bw_testcase_describe(tc, text, room));
+}
+
 static void list_as_text(FILE *out)
 {
     char text[DESCRIPTION_BYTES];
 
     bw_report_version(out);
     fputs("Index, Name:\n\tDescription\n=======================\n", out);
-    for (size_t i = 0; i < bw_testcase_count; i++) {
-        (void)bw_testcase_describe(&bw_testcases[i], text, sizeof text);
-        fprintf(out, "%zu, %s:\n\t", i, bw_testcases[i].name);
+    for (size_t i = 0; i < bw_all_count(); i++) {
+        describe(bw_all_at(i), text, sizeof text);
+        fprintf(out, "%zu, %s:\n\t", i, bw_all_at(i)->name);
         for (const char *c = text; *c != '\0'; c++) {
             fputc(*c, out);
             if (*c == '\n') {
@@ -67,11 +75,11 @@ static void list_as_json(FILE *out)
     json_t *list = json_array();
     char text[DESCRIPTION_BYTES];
 
-    for (size_t i = 0; i < bw_testcase_count; i++) {
-        const struct bw_testcase *tc = &bw_testcases[i];
+    for (size_t i = 0; i < bw_all_count(); i++) {
+        const struct bw_testcase *tc = bw_all_at(i);
         json_t *entry = json_object();
 
-        (void)bw_testcase_describe(tc, text, sizeof text);
+        describe(tc, text, sizeof text);
         bw_json_set(entry, "index", json_integer((json_int_t)i));
         bw_json_set(entry, "name", bw_json_text(tc->name));
         bw_json_set(entry, "description", bw_json_text(text));

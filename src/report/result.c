@@ -63,6 +63,10 @@ static void testcase_result_free(struct bw_testcase_result *result)
     for (int m = 0; m < result->matrix_count; m++) {
         matrix_free(&result->matrices[m]);
     }
+    if (result->shmem != NULL) {
+        bw_shmem_result_free(result->shmem);
+        free(result->shmem);
+    }
     free(result->name);
     free(result->reason);
     free(result->records);
@@ -103,8 +107,8 @@ struct bw_testcase_result *bw_run_add(struct bw_run *run, const char *name)
     result = &run->testcases[run->testcase_count++];
     memset(result, 0, sizeof *result);
     result->name = copy;
-    result->index = bw_testcase_find(name);
-    result->tc = result->index < 0 ? NULL : &bw_testcases[result->index];
+    result->index = bw_all_find(name);
+    result->tc = result->index < 0 ? NULL : bw_all_at((size_t)result->index);
     return result;
 }
 

@@ -53,6 +53,47 @@ enum bw_verdict bw_result_verdict(const struct bw_testcase_result *result)
     return verdict;
 }
 
+/* What was asked for contradicts itself: a failure of whoever asked. */
+static bool is_misuse(const struct bw_testcase_result *result)
+{
+    return result->verdict == VERDICT_FAILED && result->status == BW_ERR_USAGE;
+}
+
+static bool has_failed(const struct bw_run *run)
+{
+    for (size_t i = 0; i < run->testcase_count; i++) {
+        if (run->testcases[i].verdict == VERDICT_FAILED && !is_misuse(&run->testcases[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_misuse(const struct bw_run *run)
+{
+    for (size_t i = 0; i < run->testcase_count; i++) {
+        if (is_misuse(&run->testcases[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An operator below the floor of utilization. */
+static bool is_below(const struct bw_run *run)
+{
+    for (size_t i = 0; i < run->testcase_count; i++) {
+        const struct bw_shmem_result *shmem = run->testcases[i].shmem;
+
+        for (size_t k = 0; shmem != NULL && k < shmem->count; k++) {
+            if (shmem->points[k].status == BW_OK && shmem->points[k].pass == SHMEM_BELOW) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool has_verdict(const struct bw_run *run, enum bw_verdict verdict)
 {
     for (size_t i = 0; i < run->testcase_count; i++) {
@@ -65,9 +106,9 @@ static bool has_verdict(const struct bw_run *run, enum bw_verdict verdict)
 
 int bw_run_exit_status(const struct bw_run *run, bool no_gpu, bool usage)
 {
-    const bool is_usage = usage || has_verdict(run, VERDICT_NOT_FOUND);
+    const bool is_usage = usage || has_verdict(run, VERDICT_NOT_FOUND) || has_misuse(run);
 
-    if (has_verdict(run, VERDICT_FAILED)) {
+    if (has_failed(run)) {
         return 1;
     }
     if (no_gpu) {
@@ -79,6 +120,9 @@ int bw_run_exit_status(const struct bw_run *run, bool no_gpu, bool usage)
     }
     if (is_usage) {
         return 2;
+    }
+    if (is_below(run)) {
+        return 4;
     }
     return has_verdict(run, VERDICT_UNRELIABLE) ? 5 : 0;
 }

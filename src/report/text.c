@@ -6,6 +6,7 @@
  */
 #include "bwtool/log.h"
 #include "bwtool/report.h"
+#include "operator.h"
 #include "text_matrix.h"
 #include "words.h"
 
@@ -166,6 +167,10 @@ static void print_testcase(struct bw_report *report, const struct bw_testcase_re
     case VERDICT_PASSED:
     case VERDICT_FAILED:
     case VERDICT_UNRELIABLE:
+        if (result->shmem != NULL && !is_perf) {
+            bw_text_operator(report->out, result);
+            break;
+        }
         if (report->run->verbose) {
             bw_text_samples(report->out, result);
             bw_text_peaks(report->out, result);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The second table of testcases: a row an operator, and one for each way to do it. */
-#include "bwtool/shmem.h"
+#include "bwtool/operators.h"
+
+#include "bwtool/kernels.h"
 
 #include <stdio.h>
 #include <string.h>

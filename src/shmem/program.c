@@ -204,7 +204,7 @@ static enum bw_status queue_move(struct shmem_case *c, CUstream stream)
     uint64_t passes = 1;
     void *args[] = {&dst, &src, &bytes, &passes};
     const enum bw_kernel kernel =
-        bytes < BW_KERNEL_LARGE_BYTES ? KERNEL_copy_sweep : c->row->kernel;
+        bytes < BW_KERNEL_LARGE_BYTES ? KERNEL_copy_sweep : (enum bw_kernel)c->row->kernel;
     unsigned grid = 0;
     unsigned block = 0;
 
@@ -235,7 +235,7 @@ static enum bw_status queue_operator(struct shmem_case *c, int r, CUstream strea
     rank->turn++;
     a = args_of(c, r);
     rank->tick += c->tile_steps + c->rounds;
-    return launch(rank->gpu, c->row->kernel, c->ctas, c->threads, stream, args, overlaps);
+    return launch(rank->gpu, (enum bw_kernel)c->row->kernel, c->ctas, c->threads, stream, args, overlaps);
 }
 
 /* The outside copy of placement B: before a pull, or behind a push. */

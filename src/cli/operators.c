@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "operators.h"
+
+#include "bwtool/log.h"
+#include "bwtool/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The options' words were looked at when they were parsed. */
+static struct bw_shmem_request request_of(const struct bw_options *options)
+{
+    struct bw_shmem_request request = {
+        .bytes_min = options->buffer_bytes, .bytes_max = options->buffer_bytes, .factor = 2};
+
+    if (options->sweep.is_given) {
+        request.bytes_min = options->sweep.min;
+        request.bytes_max = options->sweep.max;
+        request.factor = options->sweep.factor;
+        request.is_swept = true;
+    }
+    if (options->placement != NULL) {
+        (void)bw_placement_find(options->placement, &request.placement);
+    }
+    if (options->algorithm != NULL) {
+        (void)bw_algorithm_find(options->algorithm, &request.algorithm);
+    }
+    if (options->dtype != NULL) {
+        request.has_dtype = bw_dtype_find(options->dtype, &request.dtype);
+    }
+    for (size_t i = 0; i < options->ctas.count && request.ctas_count < BW_SHMEM_GRIDS_MAX; i++) {
+        request.ctas[request.ctas_count++] = (unsigned)strtoul(options->ctas.words[i], NULL, 10);
+    }
+    return request;
+}
+
+char *bw_operator_waiver(const struct bw_session *session, const struct bw_options *options,
+                         const struct bw_testcase *tc)
+{
+    const struct bw_shmem_request request = request_of(options);
+    bool is_usage = false;
+    char *reason = bw_shmem_waiver(session, bw_operator_of(tc), &request, &is_usage);
+
+    if (is_usage) {
+        free(reason);
+        return NULL;
+    }
+    return reason;
+}
+
+/* "64 MiB", "1000 B" */
+static char *size_text(uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+
+    while (unit < 4 && bytes >= 1024 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        unit++;
+    }
+    return bw_text_format("%llu%s", (unsigned long long)bytes, units[unit]);
+}
+
+/* What the point is worth in the one matrix: its bus bandwidth, or its latency in ns. */
+static void fill_cell(const struct bw_shmem_point *point, const struct bw_sampling *sampling,
+                      struct bw_cell *cell)
+{
+    const bool is_latency = bw_shmem_formula(point->row->op)->mode == SHMEM_MODE_NONE;
+    const struct bw_shmem_figures *f = &point->figures;
+
+    cell->status = point->status == BW_WAIVED ? BW_OK : point->status;
+    cell->reason = point->reason == NULL ? NULL : strdup(point->reason);
+    cell->reverse_gb_per_s = NAN;
+    cell->buffer_bytes = f->payload_bytes;
+    cell->bytes = is_latency ? 1 : f->payload_bytes;
+    cell->copies = point->iterations;
+    cell->stats.n = 0;
+    (void)sampling;
+    if (point->status != BW_OK) {
+        return;
+    }
+    cell->value = is_latency         ? f->kernel_us * 1e3
+                  : point->ranks > 1 ? f->kernel_bus_gb_per_s
+                                     : f->kernel_algo_gb_per_s;
+    cell->is_present = isfinite(cell->value) && cell->value > 0;
+    cell->seconds = f->kernel_us * 1e-6 * (double)point->iterations * (double)point->kernel_us.n;
+}
+
+static enum bw_status shape(struct bw_testcase_result *result, const struct bw_sampling *sampling)
+{
+    const struct bw_operator *row = bw_operator_of(result->tc);
+    const struct bw_shmem_result *shmem = result->shmem;
+    struct bw_matrix *matrix = &result->matrices[0];
+    const bool is_latency = bw_shmem_formula(row->op)->mode == SHMEM_MODE_NONE;
+
+    result->matrix_count = 1;
+    matrix->suffix = "";
+    snprintf(matrix->title, sizeof(matrix->title), "%s, %s", bw_shmem_formula(row->op)->name,
+             is_latency ? "latency (ns)" : "kernel bus bandwidth (GB/s)");
+    matrix->rows = (int)shmem->count;
+    matrix->cols = 1;
+    matrix->cells = calloc(shmem->count + 1, sizeof(*matrix->cells));
+    matrix->row_labels = calloc(shmem->count + 1, sizeof(*matrix->row_labels));
+    if (matrix->cells == NULL || matrix->row_labels == NULL) {
+        return bw_errno("no memory for the results of %s", result->name);
+    }
+    for (size_t i = 0; i < shmem->count; i++) {
+        fill_cell(&shmem->points[i], sampling, &matrix->cells[i]);
+        matrix->row_labels[i] = size_text(shmem->points[i].figures.payload_bytes);
+        if (matrix->row_labels[i] == NULL) {
+            return bw_errno("no memory for the results of %s", result->name);
+        }
+    }
+    return BW_OK;
+}
+
+enum bw_status bw_operator_run(struct bw_session *session, const struct bw_options *options,
+                               const struct bw_sampling *sampling,
+                               struct bw_testcase_result *result)
+{
+    const struct bw_shmem_request request = request_of(options);
+    const struct bw_operator *row = bw_operator_of(result->tc);
+    bool is_usage = false;
+    char *reason = bw_shmem_waiver(session, row, &request, &is_usage);
+    enum bw_status st = BW_OK;
+    enum bw_status shaped = BW_OK;
+
+    if (reason != NULL) {
+        bw_log_mark();
+        bw_error("%s: %s", result->name, reason);
+        free(reason);
+        return BW_ERR_USAGE;
+    }
+    result->shmem = calloc(1, sizeof(*result->shmem));
+    if (result->shmem == NULL) {
+        return bw_errno("no memory for the results of %s", result->name);
+    }
+    result->shmem->has_perf_lines = options->perf;
+    st = bw_shmem_measure_all(session, row, &request, sampling, result->shmem);
+    shaped = shape(result, sampling);
+    return st != BW_OK ? st : shaped;
+}
+
+enum bw_status bw_operator_print_plan(const struct bw_testcase *tc,
+                                      const struct bw_options *options, int gpus)
+{
+    const struct bw_shmem_request request = request_of(options);
+
+    return bw_shmem_print_plan(bw_operator_of(tc), &request, gpus, stdout);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BW_CLI_OPERATORS_H
+#define BW_CLI_OPERATORS_H
+
+#include "bwtool/options.h"
+#include "bwtool/result.h"
+
+/* Operators over symmetric memory, as the options ask for them. */
+
+/*
+ * Why the operator `tc` is waived here, for the caller to free; NULL if it is
+ * not. A contradiction in what was asked for is no reason to waive it.
+ */
+char *bw_operator_waiver(const struct bw_session *session, const struct bw_options *options,
+                         const struct bw_testcase *tc);
+
+/* Measure it: points and, for every size, a row of its one matrix. BW_ERR_USAGE, logged, too. */
+enum bw_status bw_operator_run(struct bw_session *session, const struct bw_options *options,
+                               const struct bw_sampling *sampling,
+                               struct bw_testcase_result *result);
+
+enum bw_status bw_operator_print_plan(const struct bw_testcase *tc,
+                                      const struct bw_options *options, int gpus);
+
+#endif

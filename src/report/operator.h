@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BW_REPORT_OPERATOR_H
+#define BW_REPORT_OPERATOR_H
+
+#include "bwtool/result.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* Internal to report/: what writers print of operators over symmetric memory. */
+
+/* Definition of an operator's value; snprintf's return value. */
+int bw_words_operator(const struct bw_testcase *tc, char *text, size_t room);
+
+/* "passed", "below", "not_judged" */
+const char *bw_words_pass(enum bw_shmem_pass pass);
+
+/* Tables of results, of communication and, for sums, of computing; [PERF] lines if asked for. */
+void bw_text_operator(FILE *out, const struct bw_testcase_result *result);
+
+/* Members of a testcase in the JSON record. */
+json_t *bw_json_operator(const struct bw_testcase_result *result);
+
+/*
+ * Of points that differ in their grid only: the one with the best kernel
+ * latency, as an index. `index` itself where there is no other.
+ */
+size_t bw_operator_best(const struct bw_shmem_result *shmem, size_t index);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the value of an operator is, in words. */
+#include "operator.h"
+
+#include "bwtool/operators.h"
+
+int bw_words_operator(const struct bw_testcase *tc, char *text, size_t room)
+{
+    const struct bw_operator *row = bw_operator_of(tc);
+    const struct bw_shmem_formula *formula = bw_shmem_formula(row->op);
+
+    if (formula->mode == SHMEM_MODE_NONE) {
+        return snprintf(text, room,
+                        "ns of one %s, a mean over 40 launches that follow each other, on the "
+                        "slowest rank: %s",
+                        formula->name, row->schedule);
+    }
+    return snprintf(
+        text, room,
+        "1e9 bytes per second: kernel bus bandwidth, which is the payload (%s) over the "
+        "time of an iteration (a mean over 40 that follow each other, on the slowest "
+        "rank), times the bus factor %s of n ranks; of one rank, without the factor: %s",
+        formula->basis, formula->factor, row->schedule);
+}
