@@ -51,6 +51,9 @@ void bw_state_look(struct bw_state *state);
  */
 const char *bw_state_spoiled(struct bw_state *state);
 
+/* True for the first of a testcase's launches that stays spoiled: one loud line is enough. */
+bool bw_state_first_doubt(struct bw_state *state);
+
 /* The links as they were seen last; valid until the next call. */
 struct bw_ports bw_state_ports(const struct bw_state *state);
 

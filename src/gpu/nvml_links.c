@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LINKS_MAX = 36, A_SWITCH = 2, NOT_SUPPORTED = 3, TOO_LITTLE_ROOM = 7 };
+enum { LINKS_MAX = 36, A_GPU = 0, NOT_SUPPORTED = 3, TOO_LITTLE_ROOM = 7 };
 
 /* The library's structures. */
 struct pci_info {
@@ -85,11 +85,12 @@ static int speed_of(struct bw_nvml_device *device, unsigned link)
     return -1;
 }
 
+/* A link whose other end nobody names leads to a switch that this machine does not show. */
 static bool leads_to_switch(struct bw_nvml_device *device, unsigned link)
 {
     int type = -1;
 
-    return api.type != NULL && api.type(device, link, &type) == 0 && type == A_SWITCH;
+    return api.type == NULL || api.type(device, link, &type) != 0 || type != A_GPU;
 }
 
 struct bw_nvml_links bw_nvml_links(struct bw_nvml_device *device)

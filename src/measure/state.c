@@ -4,25 +4,24 @@
 
 #include "bwtool/clock.h"
 #include "bwtool/log.h"
-#include "bwtool/pci.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Between two looks, and how old an answer may be to stand for a new one. */
 static const uint64_t look_interval_ns = 20ULL * 1000 * 1000;
 static const uint64_t fresh_ns = 5ULL * 1000 * 1000;
 static const uint64_t processes_interval_ns = 1000ULL * 1000 * 1000;
-/* Asking may take so much, and this part of the time since the start. */
+/* Asking may take so much, and these parts of the time since the start: errors come first. */
 static const uint64_t cost_allowed_ns = 10ULL * 1000 * 1000;
-static const double cost_allowed_part = 0.005;
+static const double counters_part = 0.008;
+static const double levels_part = 0.004;
 
-static bool can_afford(const struct bw_state *state)
+static bool can_afford(const struct bw_state *state, double part)
 {
     const double since = (double)(bw_clock_ns() - state->opened_ns);
 
-    return (double)state->cost_ns < (double)cost_allowed_ns + cost_allowed_part * since;
+    return (double)state->cost_ns < (double)cost_allowed_ns + part * since;
 }
 
 static void ask(struct bw_state *state, struct gpu_state *gpu, unsigned first, unsigned end)
@@ -66,7 +65,7 @@ static void note_levels(struct gpu_state *gpu)
 static void ask_all(struct bw_state *state, struct gpu_state *gpu)
 {
     if (bw_clock_ns() - gpu->counted_ns < fresh_ns ||
-        (gpu->counted_ns != 0 && !can_afford(state))) {
+        (gpu->counted_ns != 0 && !can_afford(state, levels_part))) {
         return;
     }
     ask(state, gpu, BW_NVML_FIRST_LEVEL, BW_NVML_FIRST_COUNTER);
@@ -78,8 +77,8 @@ static void ask_processes(struct bw_state *state)
 {
     const uint64_t start_ns = bw_clock_ns();
 
-    if (state->processes_ns != 0 &&
-        (start_ns - state->processes_ns < processes_interval_ns || !can_afford(state))) {
+    if (state->processes_ns != 0 && (start_ns - state->processes_ns < processes_interval_ns ||
+                                     !can_afford(state, levels_part))) {
         return;
     }
     for (int i = 0; i < state->count; i++) {
@@ -106,6 +105,7 @@ void bw_state_begin(struct bw_state *state)
         return;
     }
     ask_processes(state);
+    state->has_doubted = false;
     for (int i = 0; i < state->count; i++) {
         struct gpu_state *gpu = &state->gpus[i];
 
@@ -152,7 +152,7 @@ static void mark_lane(struct bw_state *state, const struct bw_testcase *tc,
         gpu = &state->gpus[ends[k].id];
         gpu->is_used = true;
         /* A latency's few bytes may leave the link idle. */
-        gpu->crosses_pcie |= has_host && !bw_testcase_is_latency(tc);
+        gpu->crosses_pcie |= has_host && !bw_testcase_is_latency(tc) && gpu->port.c2c_links <= 0;
         gpu->crosses_pcie |= ends[0].id != ends[1].id && gpu->port.nvlinks == 0;
     }
 }
@@ -178,7 +178,8 @@ void bw_state_launch(struct bw_state *state, const struct bw_plan *plan,
     for (int i = 0; i < state->count; i++) {
         struct gpu_state *gpu = &state->gpus[i];
 
-        if (gpu->is_used && bw_clock_ns() - gpu->counted_ns > fresh_ns && can_afford(state)) {
+        if (gpu->is_used && bw_clock_ns() - gpu->counted_ns > fresh_ns &&
+            can_afford(state, counters_part)) {
             ask_counters(state, gpu);
         }
         gpu->start = gpu->last;
@@ -216,7 +217,8 @@ void bw_state_look(struct bw_state *state)
         is_first |=
             state->gpus[i].crosses_pcie && !state->gpus[i].was_judged && !state->gpus[i].has_looked;
     }
-    if (!is_first && (bw_clock_ns() - state->looked_ns < look_interval_ns || !can_afford(state))) {
+    if (!is_first &&
+        (bw_clock_ns() - state->looked_ns < look_interval_ns || !can_afford(state, levels_part))) {
         return;
     }
     for (int i = 0; i < state->count; i++) {
@@ -225,39 +227,6 @@ void bw_state_look(struct bw_state *state)
         }
     }
     state->looked_ns = bw_clock_ns();
-}
-
-/* The operating system's view: of all the way up and, without NVML, of the link itself. */
-static void read_files(struct gpu_state *gpu)
-{
-    struct bw_pci_link link;
-
-    bw_pci_read("", gpu->pci_full, &link);
-    gpu->gen = gpu->gen > 0 ? gpu->gen : link.gen;
-    gpu->width = gpu->width > 0 ? gpu->width : link.width;
-    gpu->port.above_gen = link.above_gen;
-    gpu->port.above_width = link.above_width;
-    memcpy(gpu->port.above, link.above, sizeof(gpu->port.above));
-}
-
-/* After copies over PCIe: its rate, and whether it should be more. */
-static void judge_pcie(struct gpu_state *gpu, int number)
-{
-    const int gen_max = (int)gpu->last.of[NVML_pcie_gen_max];
-    const int width_max = (int)gpu->last.of[NVML_pcie_width_max];
-    const bool is_first = !gpu->was_judged;
-
-    if (is_first) {
-        gpu->was_judged = true;
-        read_files(gpu);
-    }
-    gpu->port.pcie_gen = gpu->gen > 0 ? gpu->gen : gpu->port.pcie_gen;
-    gpu->port.pcie_width = gpu->width > 0 ? gpu->width : gpu->port.pcie_width;
-    if (is_first && gpu->port.pcie_gen > 0 && gpu->port.pcie_width > 0 &&
-        (gpu->port.pcie_gen < gen_max || gpu->port.pcie_width < width_max)) {
-        bw_warn("GPU %d: the PCIe link runs at %d.0 x%d under load, both ends could do %d.0 x%d",
-                number, gpu->port.pcie_gen, gpu->port.pcie_width, gen_max, width_max);
-    }
 }
 
 const char *bw_state_spoiled(struct bw_state *state)
@@ -269,9 +238,9 @@ const char *bw_state_spoiled(struct bw_state *state)
         char what[200];
 
         if (gpu->crosses_pcie && (gpu->has_looked || !gpu->was_judged)) {
-            judge_pcie(gpu, i);
+            bw_state_judge_pcie(gpu, i);
         }
-        if (gpu->is_used && can_afford(state)) {
+        if (gpu->is_used && can_afford(state, counters_part)) {
             ask_counters(state, gpu);
         }
         if (gpu->is_used && spoiled == NULL &&
@@ -281,6 +250,16 @@ const char *bw_state_spoiled(struct bw_state *state)
         }
     }
     return spoiled;
+}
+
+bool bw_state_first_doubt(struct bw_state *state)
+{
+    const bool is_first = state != NULL && !state->has_doubted;
+
+    if (state != NULL) {
+        state->has_doubted = true;
+    }
+    return is_first;
 }
 
 struct bw_ports bw_state_ports(const struct bw_state *state)

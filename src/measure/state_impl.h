@@ -31,7 +31,12 @@ struct bw_state {
     struct bw_port *ports;
     int count;
     uint64_t opened_ns, looked_ns, processes_ns, cost_ns;
+    bool has_doubted; /* in this testcase */
     char text[256];
 };
+
+/* state_open.c: after copies over its PCIe link, learn the rate of that; say, once, if it is low.
+ */
+void bw_state_judge_pcie(struct gpu_state *gpu, int number);
 
 #endif

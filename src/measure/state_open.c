@@ -52,7 +52,8 @@ static void open_gpu(struct gpu_state *gpu, const struct bw_gpu *of)
     struct bw_pci_link link;
 
     gpu->device = bw_nvml_whole(bw_nvml_device(of->uuid));
-    gpu->pci_full = of->pci_full;
+    /* A simulated GPU has no place among this machine's devices. */
+    gpu->pci_full = strncmp(of->name, "Simulated", 9) == 0 ? "none" : of->pci_full;
     bw_nvml_forget(&gpu->last);
     bw_nvml_read(gpu->device, BW_NVML_FIRST_COUNTER, BW_NVML_VALUE_COUNT, &gpu->last);
     gpu->other_processes = -1;
@@ -128,4 +129,36 @@ void bw_state_free(struct bw_state *state)
         free(state->ports);
     }
     free(state);
+}
+
+/* The operating system's view: of all the way up and, without NVML, of the link itself. */
+static void read_files(struct gpu_state *gpu)
+{
+    struct bw_pci_link link;
+
+    bw_pci_read("", gpu->pci_full, &link);
+    gpu->gen = gpu->gen > 0 ? gpu->gen : link.gen;
+    gpu->width = gpu->width > 0 ? gpu->width : link.width;
+    gpu->port.above_gen = link.above_gen;
+    gpu->port.above_width = link.above_width;
+    memcpy(gpu->port.above, link.above, sizeof(gpu->port.above));
+}
+
+void bw_state_judge_pcie(struct gpu_state *gpu, int number)
+{
+    const int gen_max = (int)gpu->last.of[NVML_pcie_gen_max];
+    const int width_max = (int)gpu->last.of[NVML_pcie_width_max];
+    const bool is_first = !gpu->was_judged;
+
+    if (is_first) {
+        gpu->was_judged = true;
+        read_files(gpu);
+    }
+    gpu->port.pcie_gen = gpu->gen > 0 ? gpu->gen : gpu->port.pcie_gen;
+    gpu->port.pcie_width = gpu->width > 0 ? gpu->width : gpu->port.pcie_width;
+    if (is_first && gpu->port.pcie_gen > 0 && gpu->port.pcie_width > 0 &&
+        (gpu->port.pcie_gen < gen_max || gpu->port.pcie_width < width_max)) {
+        bw_warn("GPU %d: the PCIe link runs at %d.0 x%d under load, both ends could do %d.0 x%d",
+                number, gpu->port.pcie_gen, gpu->port.pcie_width, gen_max, width_max);
+    }
 }

@@ -108,8 +108,9 @@ bool bw_watch_end(struct bw_session *session, const struct bw_plan *plan,
         return true;
     }
     if (st == BW_OK && spoiled != NULL) {
-        bw_warn("%s: row %d, column %d: unreliable: %s, in each of %d takes", plan->tc->name,
-                launch->row, launch->col, spoiled, (int)BW_STATE_TAKES_MAX);
+        bw_log(bw_state_first_doubt(session->state) ? LOG_WARNING : LOG_VERBOSE,
+               "%s: row %d, column %d: unreliable: %s, in each of %d takes", plan->tc->name,
+               launch->row, launch->col, spoiled, (int)BW_STATE_TAKES_MAX);
         doubt(plan, launch, cells, spoiled);
     }
     fill_peaks(session, plan, launch, sampling, cells);

@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Links, state and outliers of machines that are not well, and of some that are:
+# what is said, what is recorded, and what is returned. On the simulated driver.
+# Usage: state_test.sh BWTOOL BUILD_FOLDER
+set -u
+build=$(realpath "$2")
+root=$(cd "$(dirname "$0")/../.." && pwd)
+if [ ! -e "$build/sim/libcuda.so.1" ]; then
+    echo "skipped: no simulated driver in $build"
+    exit 0
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+
+count=0
+failed=0
+check() { # NAME COMMAND...
+    count=$((count + 1))
+    if "${@:2}"; then
+        printf 'ok %s\n' "$1"
+    else
+        printf 'not ok %s\n' "$1"
+        failed=$((failed + 1))
+    fi
+}
+run() { # ARGUMENTS of simulate.sh: stdout into out, stderr into err, status into $status
+    BWTOOL_BUILD=$build bash "$root/scripts/simulate.sh" "$@" >out 2>err
+    status=$?
+}
+member() { # EXPRESSION over t, the first testcase, and c, its cells; EXPECTED
+    [ "$(python3 -c "
+import json
+d = json.load(open('out'))['bwtool']
+t = d['testcases'][0]
+c = t['matrices'][0]['cells'] if t['matrices'] else []
+print($1)")" = "$2" ]
+}
+lines() { # PATTERN FILE: how many lines have it
+    grep -cE "$1" "$2"
+}
+small=(-b 1M -i 2)
+
+# A healthy machine: every peak, no complaint.
+run -g 2 -j "${small[@]}" -t host_to_device_memcpy_ce
+check "a healthy machine returns 0" [ "$status" = 0 ]
+check "and is silent" [ ! -s err ]
+check "its link is PCIe" member 'c[0][0]["link"]' pcie
+check "at the encoded rate" member 'round(c[0][0]["nominal_gb_per_s"], 2)' 63.02
+check "with its packets' bound" member 'round(c[0][0]["bound_gb_per_s"], 2)' 58.45
+check "the part of it" member 'round(c[0][1]["percent_of_nominal"], 1)' 87.3
+check "where it comes from" member '"PCIe 5.0 x16" in c[0][0]["peak_source"]' True
+check "nothing is above it" member '"above_bound" in c[0][0]' False
+check "a record for each GPU" member '[s["gpu"] for s in t["state"]]' '[0, 1]'
+check "looked at while it worked" member 'all(s["looks"] > 0 for s in t["state"])' True
+check "throttled by nothing" member 't["state"][0]["throttled_by"]' '[]'
+check "clocks are in it" member 't["state"][0]["max"]["sm_mhz"]' 1980
+check "no outlier" member '"outliers" in t["matrices"][0]' False
+check "asking took its time" member '0 < d["state_ms"] < 1000' True
+run -g 2 -j "${small[@]}" -t device_to_device_memcpy_read_ce
+check "between GPUs it is NVLink" member 'c[0][1]["link"], round(c[0][1]["nominal_gb_per_s"])' "nvlink 450"
+run -g 2 -j "${small[@]}" -t device_local_copy
+check "within one, its memory, which moves a byte twice" \
+    member 'c[0][0]["link"], round(c[0][0]["nominal_gb_per_s"]), c[0][0]["bound_gb_per_s"]' \
+    "hbm 2458 None"
+run -m gh200 -j "${small[@]}" -t host_to_device_memcpy_ce
+check "C2C is told from PCIe" member 'c[0][0]["link"], round(c[0][0]["nominal_gb_per_s"])' "c2c 450"
+check "and its idle PCIe is nobody's concern" [ ! -s err ]
+run -m mig -j "${small[@]}" -t device_local_copy
+check "an instance's part of the memory is unknown" member 'c[0][0]["nominal_gb_per_s"]' None
+run -m nopeer -j "${small[@]}" -t 0
+check "GPUs without NVLink have PCIe as well" member 'c[0][0]["link"]' pcie
+run -m pcie4 -j "${small[@]}" -t device_to_device_memcpy_write_ce
+check "peers without NVLink cross PCIe" member 'c[0][1]["link"], round(c[0][1]["bound_gb_per_s"], 2)' \
+    "pcie 28.81"
+
+# Words beside the samples.
+run -g 2 -v "${small[@]}" -t 0
+check "-v has a line for each value's peak" [ "$(lines '^	Peak: Host -> Device [01]: 55\.00 GB/s is 87\.3 % of 63\.02 and 94\.1 % of the bound 58\.45 \(pcie: ' out)" = 2 ]
+check "and for each GPU's state" [ "$(lines '^	State: Device [01]: SM 1980 MHz, memory 3201 MHz, 35 C, 100 W, PCIe 5\.0 x16, throttled by nothing$' out)" = 2 ]
+check "all before the matrix" [ "$(grep -nE '^(	State|memcpy)' out | tail -1 | grep -c memcpy)" = 1 ]
+run -g 2 "${small[@]}" -t 0
+check "without -v there are none" [ "$(lines 'Peak|State' out)" = 0 ]
+
+# Given peaks.
+run -g 2 -j "${small[@]}" --peak 'pcie=50,a riser' -t host_to_device_memcpy_ce
+check "--peak takes the place of what was found" member 'round(c[0][0]["nominal_gb_per_s"])' 50
+check "with its reason" member 'c[0][0]["peak_source"]' 'given by --peak: a riser'
+check "a value above it is flagged" member 'c[0][0]["above_bound"]' True
+check "and no failure" [ "$status" = 0 ]
+run -g 2 "${small[@]}" --peak pcie=50 -t host_to_device_memcpy_ce
+check "it is said, once" [ "$(lines 'is more than the nominal rate of 50.00 GB/s' err)" = 1 ]
+
+# A machine that is not well.
+run -m degraded "${small[@]}" -t host_to_device_memcpy_ce device_to_device_memcpy_read_ce
+check "a throttled GPU's values are unreliable: 5" [ "$status" = 5 ]
+check "a slow link is loud, once" [ "$(lines 'warning: GPU 0: the PCIe link runs at 3.0 x8 under load, both ends could do 5.0 x16' err)" = 1 ]
+check "missing NVLinks are loud, once" [ "$(lines 'warning: GPU 1: only 16 NVLinks are active, others of its kind here have 18' err)" = 1 ]
+check "what spoils is said once a testcase" [ "$(lines 'unreliable: GPU 1: hardware thermal slowdown, in each of 3 takes' err)" = 2 ]
+check "the values are printed all the same" grep -qE '^ 0 +6\.50 +55\.00$' out
+run -m degraded -j "${small[@]}" -t host_to_device_memcpy_ce
+check "the verdict is recorded" member 't["verdict"]' unreliable
+check "of the cell, the doubt" member 'c[0][1]["doubt"]' 'GPU 1: hardware thermal slowdown, in each of 3 takes'
+check "the other cell has none" member '"doubt" in c[0][0]' False
+check "the peak is what is left of the link" member 'round(c[0][0]["nominal_gb_per_s"], 2)' 7.88
+check "the reason is in the state" member 't["state"][1]["throttled_by"]' "['hw_thermal']"
+check "and the heat" member 't["state"][1]["max"]["temperature_c"]' 92
+
+# Errors that come and go: the take is thrown away.
+run -g 2 -x 'gpu 1 state nvlink_crc 0 5 17' -v "${small[@]}" -t 4 5 6
+check "a take with errors is taken again" [ "$(lines 'take 1 of at most 3 is spoiled: GPU 1: 34 NVLink CRC errors' err)" = 1 ]
+check "and then all is well" [ "$status" = 0 ]
+for counter in pcie_replay nvlink_replay nvlink_recovery ecc_corrected ecc_uncorrected; do
+    run -g 1 -x "gpu 0 state $counter 0 5 2" -v "${small[@]}" -t 0 1 34
+    check "so it is with $counter" [ "$(lines 'is spoiled: GPU 0: 2 ' err)" = 1 ]
+done
+run -g 1 -x 'gpu 0 state throttle 4' "${small[@]}" -t 0
+check "a power cap is no fault" [ "$status" = 0 ]
+
+# Others on the GPU, and nobody to ask.
+run -g 2 -x 'gpu 1 state processes 2' "${small[@]}" -t 0
+check "other processes are said" [ "$(lines 'GPU 1: used by 2 other processes as well' err)" = 1 ]
+run -g 2 -x 'fail nvmlInit_v2 1 NVML_ERROR_DRIVER_NOT_LOADED' -j "${small[@]}" -t 0 4
+check "without NVML nothing fails" [ "$status" = 0 ]
+check "the link is named, its rate unknown" \
+    member 'c[0][0]["link"], c[0][0]["nominal_gb_per_s"], c[0][0]["percent_of_nominal"]' \
+    "pcie None None"
+check "and so is the state" member 't["state"][0]["before"]["sm_mhz"], t["state"][0]["throttled_by"]' \
+    "None None"
+run -g 2 -x 'fail nvmlInit_v2 1 NVML_ERROR_DRIVER_NOT_LOADED' -v "${small[@]}" -t 0
+check "-v says so" grep -q 'of an unknown peak (pcie)' out
+
+# Outliers are named, and nothing else is.
+run -g 4 -x 'slow link D0-D1 0.5' "${small[@]}" -t 4
+check "a bad pair is named" \
+    grep -q 'note: device_to_device_memcpy_read_ce: GPU 0 and GPU 1, both ways, are 50 % below the others (200.00 against 400.00 GB/s)' err
+run -g 4 -x 'gpu 3 nvlink 248 400 700' -j "${small[@]}" -t device_to_device_memcpy_write_ce
+check "a bad source is recorded" member '[(o["kind"], o["row"]) for o in t["matrices"][0]["outliers"]]' "[('row', 3)]"
+check "in words" member 't["matrices"][0]["outliers"][0]["text"]' \
+    'GPU 3 as source is 38 % below the others (248.00 against 400.00 GB/s)'
+run -g 4 -x 'gpu 2 host 30 54 600' "${small[@]}" -t 0 1
+check "a bad link to the host is named" [ "$(lines 'note: host_to_device_memcpy_ce: GPU 2 is 45 % below the others' err)" = 1 ]
+check "in the direction that is bad" [ "$(lines 'note: device_to_host_memcpy_ce: GPU' err)" = 0 ]
+run -g 2 -x 'slow link D0-D1 0.5' "${small[@]}" -t 4 5 6 7
+check "of two nobody can say which" [ "$(lines 'the others' err)" = 0 ]
+run -m numa4 -x 'gpu 2-3 host 40 40 900' "${small[@]}" -t 0 1 4
+check "GPUs at two nodes may differ" [ "$(lines 'the others' err)" = 0 ]
+run -m h200x8 "${small[@]}" -t 0 1 4
+check "a healthy machine of eight has none" [ "$(lines 'the others' err)" = 0 ]
+
+# It stays cheap: calls of NVML in a run of all testcases.
+export SIM_REPORT=1
+run -g 2 -x 'gpu * sm 4' -s -b 64K -i 1
+calls=$(sed -nE 's/^sim: NVML: ([0-9]+) calls.*/\1/p' err)
+check "all 35 testcases ask NVML a bounded number of times (${calls:-none})" [ "${calls:-99999}" -lt 6000 ]
+
+printf '%d checks, %d failed\n' "$count" "$failed"
+[ "$failed" = 0 ]
