@@ -198,7 +198,8 @@ class Row:
             self.verdict = "FAIL"
             self.note = "a value is not above 0"
         else:
-            self.ratios = [ours / peer for ours, peer in zip(self.ours, self.peer)]
+            # The bounds have three decimals, and so have the ratios held against them.
+            self.ratios = [round(ours / peer, 3) for ours, peer in zip(self.ours, self.peer)]
             self.judge()
 
     BOUNDS = {

@@ -24,7 +24,7 @@ void bw_log_init(bool quiet, bool verbose);
 /* Put "rank R (HOST): " in front of every line. `host` is copied. */
 void bw_log_set_rank(int rank, const char *host);
 
-/* Messages have no trailing full stop or newline, and start in lower case. */
+/* LOG_VERBOSE lines say when: "at 0.412 s: ...". Messages have no trailing full stop or newline, and start in lower case. */
 void bw_log(enum bw_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define bw_error(...)   bw_log(LOG_ERROR, __VA_ARGS__)
 #define bw_warn(...)    bw_log(LOG_WARNING, __VA_ARGS__)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bwtool/log.h"
 
+#include "bwtool/clock.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -19,6 +21,7 @@ struct entry {
 static struct {
     pthread_mutex_t lock;
     bool quiet, verbose;
+    uint64_t start_ns;
     char rank[320]; /* "rank 3 (host): ", or "" */
     struct entry *entries;
     size_t count, room;
@@ -143,12 +146,29 @@ static void keep(enum bw_log_level level, const char *text)
     }
 }
 
+/* Details say when they happened, since bw_log_init(). */
+static void put_time(char text[static TEXT_BYTES])
+{
+    char when[32];
+    const int length = snprintf(when, sizeof when,
+                                "at %.3f s: ", (double)(bw_clock_ns() - record.start_ns) * 1e-9);
+    const size_t room = TEXT_BYTES - (size_t)length - 1;
+    const size_t bytes = strnlen(text, room);
+
+    memmove(text + length, text, bytes);
+    memcpy(text, when, (size_t)length);
+    text[(size_t)length + bytes] = '\0';
+}
+
 __attribute__((format(printf, 2, 0))) static void log_args(enum bw_log_level level,
                                                            const char *format, va_list args)
 {
     char text[TEXT_BYTES];
 
     format_text(text, format, args);
+    if (level == LOG_VERBOSE) {
+        put_time(text);
+    }
     pthread_mutex_lock(&record.lock);
     if (is_shown(level)) {
         show(level, text);
@@ -169,6 +189,7 @@ void bw_log_init(bool quiet, bool verbose)
     pthread_mutex_lock(&record.lock);
     record.quiet = quiet;
     record.verbose = verbose;
+    record.start_ns = bw_clock_ns();
     pthread_mutex_unlock(&record.lock);
 }
 

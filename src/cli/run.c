@@ -97,6 +97,7 @@ static enum bw_status find_gpus(struct runner *r)
     enum bw_status st = BW_OK;
 
     r->gpu_status = bw_gpus_open(&r->gpus);
+    bw_verbose("the driver has listed %d GPUs", r->gpus.count);
     if (has_ranks(r)) {
         /* One rank without a GPU keeps all from measuring: all say so */
         st = bw_inventory_ranks_all(&r->run, r->world, &r->gpus, r->topology);

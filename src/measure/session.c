@@ -205,6 +205,7 @@ static enum bw_status open_gpus(struct bw_session *session)
     TRY(choose_gpus(session));
     session->state = bw_state_build(&session->gpus); /* before: who else is there already */
     TRY(bw_gpus_open_contexts(&session->gpus));
+    bw_verbose("contexts are made, kernels resident, peers enabled");
     for (int i = 0; i < session->gpus.count; i++) {
         TRY(open_bench(session, i));
     }

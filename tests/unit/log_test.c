@@ -25,6 +25,16 @@ static void say_one_of_each(void)
     bw_verbose("a detail");
 }
 
+/* A detail says when: any time below a second will do. */
+static void mask_time(char *text)
+{
+    char *at = strstr(text, "at 0.");
+
+    if (at != NULL) {
+        memcpy(at, "at 0.000", 8);
+    }
+}
+
 /* What is seen of one message of each level. */
 static void check_seen(bool quiet, bool verbose, const char *wanted)
 {
@@ -35,6 +45,7 @@ static void check_seen(bool quiet, bool verbose, const char *wanted)
     bw_log_init(quiet, verbose);
     say_one_of_each();
     stderr_end(&of, text, sizeof text);
+    mask_time(text);
     assert_string_equal(text, wanted);
     assert_int_equal(bw_log_count(), 4);
     assert_int_equal(bw_log_error_count(), 1);
@@ -47,7 +58,7 @@ static void levels_choose_what_is_seen(void **state)
                "bwtool: error: an error of 1\nbwtool: warning: a warning\nbwtool: note: a note\n");
     check_seen(false, true,
                "bwtool: error: an error of 1\nbwtool: warning: a warning\nbwtool: note: a note\n"
-               "bwtool: a detail\n");
+               "bwtool: at 0.000 s: a detail\n");
     check_seen(true, false, "bwtool: error: an error of 1\n");
     check_seen(true, true, "bwtool: error: an error of 1\n");
 }
