@@ -176,9 +176,6 @@ json_t *bw_json_testcase(const struct bw_testcase_result *result, bool has_sampl
         bw_json_set(object, "ranks", ranks_of(result));
     }
     bw_json_set(object, "matrices", matrices);
-    if (result->records != NULL) {
-        bw_json_set(object, "state", bw_json_state(result));
-    }
     if (result->shmem != NULL) {
         bw_json_set(object, "operator", bw_json_operator(result));
     }
