@@ -12,13 +12,13 @@ order="cli report shmem measure plan world host gpu base"
 declare -A home=(
     [options]=cli [select]=cli
     [report]=report [result]=report [compare]=report [git_version]=report
-    [shmem]=shmem [shmem_formulas]=shmem [operators]=shmem [shmem_params]=gpu
+    [shmem]=shmem [operators]=shmem [shmem_formulas]=shmem [shmem_params]=gpu
     [measure]=measure [stats]=measure [engine]=measure [gate]=measure [pool]=measure
     [verify]=measure [state]=measure [peak]=measure [outlier]=measure [sampling]=measure
     [plan]=plan [testcase]=plan
-    [world]=world
+    [world]=world [pass]=world
     [topology]=host [cpu]=host
-    [cu]=gpu [cu_compat]=gpu [gpu]=gpu [kernels]=gpu [memory]=gpu [nvml]=gpu [pci]=gpu [params]=gpu
+    [cu]=gpu [cu_compat]=gpu [gpu]=gpu [kernels]=gpu [memory]=gpu [share]=gpu [nvml]=gpu [pci]=gpu [params]=gpu
     [status]=base [log]=base [clock]=base [text]=base
 )
 
@@ -122,7 +122,7 @@ check_prints() {
         case $file in
         */src/report/*.c | */src/base/log.c) ;;
         */src/cli/*.c) cli+=("$file") ;;
-        */src/plan/*.c) plan+=("$file") ;;
+        */src/plan/*.c | */src/shmem/plan.c) plan+=("$file") ;;
         *) others+=("$file") ;;
         esac
     done

@@ -67,7 +67,7 @@ else
     skip "formatting: no clang-format 14"
 fi
 if command -v codespell >/dev/null; then
-    codespell --quiet-level=2 --ignore-words-list=ue,ois,te,nd,inout,fo,ba,writeable "${all[@]}" |
+    codespell --quiet-level=2 --ignore-words-list=fro,ue,ois,te,nd,inout,fo,ba,writeable "${all[@]}" |
         verdict "spelling"
 else
     skip "spelling: no codespell"

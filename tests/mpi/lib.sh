@@ -1,3 +1,5 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # who sources this uses them
 # SPDX-License-Identifier: Apache-2.0
 # What the tests of several ranks share. Each gets BWTOOL and the build folder.
 # Ranks run on simulated GPUs; they give the CPU away when idle.
