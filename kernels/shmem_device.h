@@ -299,7 +299,8 @@ BW_DEVICE void shmem_await(const shmem_args &a, uint32_t kind, uint32_t who, uin
     __syncthreads();
 }
 
-/* --- places ------------------------------------------------------------------------------------ */
+/* --- places ------------------------------------------------------------------------------------
+ */
 
 /* Distance a.ranks is this rank itself. */
 BW_DEVICE uint32_t shmem_peer(const shmem_args &a, uint32_t distance)
@@ -342,7 +343,8 @@ BW_DEVICE uint4 *shmem_slot(const shmem_args &a, uint32_t owner, uint32_t slot, 
            ((uint64_t)slot * (a.ranks - 1) + index) * a.slot_vectors;
 }
 
-/* --- batches: U independent accesses of a thread, `step` apart --------------------------------- */
+/* --- batches: U independent accesses of a thread, `step` apart ---------------------------------
+ */
 
 template <int U>
 BW_DEVICE void shmem_load_batch(uint4 (&v)[U], const uint4 *src, uint32_t i, uint32_t step,
@@ -394,7 +396,8 @@ BW_DEVICE void shmem_scratch_batch(uint4 *dst, const uint4 (&v)[U], uint32_t i, 
     }
 }
 
-/* --- sums --------------------------------------------------------------------------------------- */
+/* --- sums ---------------------------------------------------------------------------------------
+ */
 
 /* The float of a bfloat16, rounded to the nearest, ties to even. */
 BW_DEVICE uint32_t shmem_round_bf16(float v)
@@ -431,13 +434,13 @@ BW_DEVICE uint32_t shmem_add_int32(uint32_t a, uint32_t b)
     return a + b;
 }
 
-#define SHMEM_ADD(name)                       \
-    BW_UNROLL                                 \
-    for (int u = 0; u < U; u++) {             \
-        sum[u].x = name(sum[u].x, v[u].x);    \
-        sum[u].y = name(sum[u].y, v[u].y);    \
-        sum[u].z = name(sum[u].z, v[u].z);    \
-        sum[u].w = name(sum[u].w, v[u].w);    \
+#define SHMEM_ADD(name)                    \
+    BW_UNROLL                              \
+    for (int u = 0; u < U; u++) {          \
+        sum[u].x = name(sum[u].x, v[u].x); \
+        sum[u].y = name(sum[u].y, v[u].y); \
+        sum[u].z = name(sum[u].z, v[u].z); \
+        sum[u].w = name(sum[u].w, v[u].w); \
     }
 
 /* One branch a batch, the same way in all threads. */

@@ -55,13 +55,13 @@ struct bw_shmem_args {
     uint32_t slot;       /* of the scratch, of this epoch                                   */
     uint32_t slot_clear; /* poison: the slot of the epoch before, to be poisoned again      */
     uint32_t slot_vectors;
-    uint32_t vectors;    /* of one message; two-shot: of one part                           */
-    uint32_t total;      /* two-shot: of all parts together; else ranks * vectors           */
+    uint32_t vectors; /* of one message; two-shot: of one part                           */
+    uint32_t total;   /* two-shot: of all parts together; else ranks * vectors           */
     uint32_t tile_vectors;
-    uint32_t dtype;      /* enum bw_shmem_dtype */
-    uint32_t kind;       /* bw_shmem_sync: which signal */
-    uint32_t rounds;     /* bw_shmem_pingpong, bw_shmem_barrier */
-    uint64_t in, out;    /* this rank's */
+    uint32_t dtype;                 /* enum bw_shmem_dtype */
+    uint32_t kind;                  /* bw_shmem_sync: which signal */
+    uint32_t rounds;                /* bw_shmem_pingpong, bw_shmem_barrier */
+    uint64_t in, out;               /* this rank's */
     uint64_t in_offset, out_offset; /* the same in the windows of all ranks; ~0: not there   */
     uint64_t scratch_offset, signal_offset;
     uint64_t timed_out; /* uint32_t of this rank: some wait gave up */
@@ -71,8 +71,8 @@ struct bw_shmem_args {
 
 /* What bw_shmem_fill and bw_shmem_check need to know. */
 struct bw_shmem_check {
-    uint64_t memory; /* in, or out */
-    uint64_t result; /* struct bw_check_result; `first` counts from the memory's begin */
+    uint64_t memory;        /* in, or out */
+    uint64_t result;        /* struct bw_check_result; `first` counts from the memory's begin */
     uint64_t message_bytes; /* that count; the rest of the last vector does not */
     uint64_t pitch_bytes;   /* from one message to the next */
     uint32_t layout, dtype, is_reduced;

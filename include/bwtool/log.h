@@ -24,17 +24,20 @@ void bw_log_init(bool quiet, bool verbose);
 /* Put "rank R (HOST): " in front of every line. `host` is copied. */
 void bw_log_set_rank(int rank, const char *host);
 
-/* LOG_VERBOSE lines say when: "at 0.412 s: ...". Messages have no trailing full stop or newline, and start in lower case. */
+/* LOG_VERBOSE lines say when: "at 0.412 s: ...". Messages have no trailing full stop or newline,
+ * and start in lower case. */
 void bw_log(enum bw_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define bw_error(...)   bw_log(LOG_ERROR, __VA_ARGS__)
 #define bw_warn(...)    bw_log(LOG_WARNING, __VA_ARGS__)
 #define bw_note(...)    bw_log(LOG_NOTE, __VA_ARGS__)
 #define bw_verbose(...) bw_log(LOG_VERBOSE, __VA_ARGS__)
 
-/* Log the message followed by the text of errno; returns BW_ERR_SYSTEM or, for ENOMEM, BW_ERR_MEMORY. */
+/* Log the message followed by the text of errno; returns BW_ERR_SYSTEM or, for ENOMEM,
+ * BW_ERR_MEMORY. */
 enum bw_status bw_errno(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The record so far: count, and each by index in the order they were logged. Text is the log's own. */
+/* The record so far: count, and each by index in the order they were logged. Text is the log's own.
+ */
 size_t bw_log_count(void);
 enum bw_log_level bw_log_level_at(size_t index);
 const char *bw_log_text_at(size_t index);

@@ -30,10 +30,10 @@ struct bw_lane_plan {
     enum bw_engine engine;
     const struct bw_engine_ops *ops; /* not NULL: drive it by these, not by the engine's     */
     void *program;                   /* what such operations work on; their owner's          */
-    int issuer;             /* GPU, rank or NUMA node whose engine does the work          */
-    bool is_split;          /* a two-way kernel: the step's bytes, and as many back       */
-    bool is_load;           /* only there to load the links: must outlast the others      */
-    unsigned scale;         /* nvbandwidth v0.8's size in units of the buffer size        */
+    int issuer;              /* GPU, rank or NUMA node whose engine does the work          */
+    bool is_split;           /* a two-way kernel: the step's bytes, and as many back       */
+    bool is_load;            /* only there to load the links: must outlast the others      */
+    unsigned scale;          /* nvbandwidth v0.8's size in units of the buffer size        */
     size_t step, step_count; /* slice of plan.steps */
 };
 

@@ -4,8 +4,8 @@
 
 #include "measure.h"
 #include "outlier.h"
-#include "state.h"
 #include "shmem.h"
+#include "state.h"
 
 /*
  * What a run found, as a structure. Writers (report.h) print it, so text and
@@ -45,7 +45,7 @@ struct bw_testcase_result {
     char *reason;          /* NULL if there is none  */
     struct bw_matrix matrices[3];
     int matrix_count;
-    uint64_t buffer_bytes;   /* of this testcase: a latency has its own */
+    uint64_t buffer_bytes;         /* of this testcase: a latency has its own */
     struct bw_shmem_result *shmem; /* an operator's points; NULL for all others */
     const char *shared_by;   /* several ranks: the kind of handle that memory travelled by; NULL */
     struct bw_world_use use; /* several ranks: what they have cost each other */

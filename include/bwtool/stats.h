@@ -9,14 +9,16 @@ struct bw_stats {
     size_t n;
     double median, mean, min, max;
     double p5, p95;
-    double cv;               /* standard deviation over mean; NAN below 2 samples             */
-    double ci_low, ci_high;  /* 95 % interval of the median by order statistics; NAN below 6 */
+    double cv;              /* standard deviation over mean; NAN below 2 samples             */
+    double ci_low, ci_high; /* 95 % interval of the median by order statistics; NAN below 6 */
 };
 
-/* `values` (finite, n of them) are the caller's, and are not changed. n = 0 gives n = 0 and NANs. */
+/* `values` (finite, n of them) are the caller's, and are not changed. n = 0 gives n = 0 and NANs.
+ */
 struct bw_stats bw_stats_of(const double *values, size_t n);
 
-/* Half the width of the interval over the median: what --precision is compared with. NAN if unknown. */
+/* Half the width of the interval over the median: what --precision is compared with. NAN if
+ * unknown. */
 double bw_stats_precision(const struct bw_stats *stats);
 
 #endif

@@ -235,7 +235,8 @@ static enum bw_status queue_operator(struct shmem_case *c, int r, CUstream strea
     rank->turn++;
     a = args_of(c, r);
     rank->tick += c->tile_steps + c->rounds;
-    return launch(rank->gpu, (enum bw_kernel)c->row->kernel, c->ctas, c->threads, stream, args, overlaps);
+    return launch(rank->gpu, (enum bw_kernel)c->row->kernel, c->ctas, c->threads, stream, args,
+                  overlaps);
 }
 
 /* The outside copy of placement B: before a pull, or behind a push. */

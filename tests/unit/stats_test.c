@@ -45,7 +45,8 @@ static void interval_is_by_order_statistics(void **state)
 {
     static const struct {
         size_t n, low, high;
-    } table[] = {{6, 1, 6}, {8, 1, 8}, {9, 2, 8}, {11, 2, 10}, {15, 4, 12}, {20, 6, 15}, {50, 18, 33}};
+    } table[] = {{6, 1, 6},   {8, 1, 8},   {9, 2, 8},   {11, 2, 10},
+                 {15, 4, 12}, {20, 6, 15}, {50, 18, 33}};
     double values[50];
 
     (void)state;

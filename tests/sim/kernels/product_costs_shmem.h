@@ -31,8 +31,7 @@ template <uint32_t LAYOUT> static void cost_shmem_push(sim_work &work, bw_shmem_
 {
     const uint64_t bytes = shmem_message(a);
 
-    for (uint32_t d = 1; d <= a.ranks && (LAYOUT != BW_LAYOUT_BROADCAST || a.rank == a.root);
-         d++) {
+    for (uint32_t d = 1; d <= a.ranks && (LAYOUT != BW_LAYOUT_BROADCAST || a.rank == a.root); d++) {
         const uint32_t r = shmem_peer(a, d);
         const uint32_t from = LAYOUT == BW_LAYOUT_ALL_TO_ALL ? shmem_part(a, r) : 0;
         const uint32_t to = LAYOUT == BW_LAYOUT_BROADCAST ? 0 : shmem_part(a, a.rank);
@@ -59,8 +58,7 @@ template <uint32_t LAYOUT> static void cost_shmem_pull(sim_work &work, bw_shmem_
 }
 
 /* By way of scratch: to each peer's, then from one's own. `cost` is of a byte, on the wire. */
-template <uint32_t LAYOUT, int COST>
-static void cost_shmem_scratch(sim_work &work, bw_shmem_args a)
+template <uint32_t LAYOUT, int COST> static void cost_shmem_scratch(sim_work &work, bw_shmem_args a)
 {
     const bool is_each = LAYOUT == BW_LAYOUT_ALL_TO_ALL || LAYOUT == BW_LAYOUT_REDUCE_SCATTER;
     const bool is_sum = LAYOUT == BW_LAYOUT_REDUCE_SCATTER || LAYOUT == BW_LAYOUT_ALL_REDUCE;
@@ -157,14 +155,20 @@ static void cost_shmem_check(sim_work &work, bw_shmem_check c)
     move(work, nullptr, (void *)c.result, sizeof(bw_check_result), 0);
 }
 
-#define SHMEM_OF(how, cost)                                                         \
-    {SIM_KERNEL(bw_shmem_##how##_all_gather, cost<BW_LAYOUT_ALL_GATHER>)},          \
-        {SIM_KERNEL(bw_shmem_##how##_all_to_all, cost<BW_LAYOUT_ALL_TO_ALL>)}
-#define SHMEM_BROADCAST_OF(how, cost)                                               \
-    {SIM_KERNEL(bw_shmem_##how##_broadcast, cost<BW_LAYOUT_BROADCAST>)}
-#define SHMEM_SUMS_OF(how, cost)                                                    \
-    {SIM_KERNEL(bw_shmem_##how##_reduce_scatter, cost<BW_LAYOUT_REDUCE_SCATTER>)},  \
-        {SIM_KERNEL(bw_shmem_##how##_all_reduce, cost<BW_LAYOUT_ALL_REDUCE>)}
+#define SHMEM_OF(how, cost)                                                 \
+    {SIM_KERNEL(bw_shmem_##how##_all_gather, cost<BW_LAYOUT_ALL_GATHER>)},  \
+    {                                                                       \
+        SIM_KERNEL(bw_shmem_##how##_all_to_all, cost<BW_LAYOUT_ALL_TO_ALL>) \
+    }
+#define SHMEM_BROADCAST_OF(how, cost)                                     \
+    {                                                                     \
+        SIM_KERNEL(bw_shmem_##how##_broadcast, cost<BW_LAYOUT_BROADCAST>) \
+    }
+#define SHMEM_SUMS_OF(how, cost)                                                   \
+    {SIM_KERNEL(bw_shmem_##how##_reduce_scatter, cost<BW_LAYOUT_REDUCE_SCATTER>)}, \
+    {                                                                              \
+        SIM_KERNEL(bw_shmem_##how##_all_reduce, cost<BW_LAYOUT_ALL_REDUCE>)        \
+    }
 
 template <uint32_t LAYOUT> static void cost_shmem_tiles(sim_work &work, bw_shmem_args a)
 {
