@@ -77,7 +77,7 @@ static enum bw_status take_program(struct shmem_case *c, enum shmem_program_kind
                                    const struct bw_sampling *sampling, struct taken *taken)
 {
     struct shmem_program program = {.c = c, .kind = kind};
-    struct bw_hint hint = {.copies = SHMEM_ITERATIONS};
+    struct bw_hint hint = {.copies = SHMEM_ITERATIONS, .samples = SHMEM_SAMPLES};
     struct bw_crew crew = {0};
     struct bw_plan plan = {0};
     enum bw_status st = BW_OK;

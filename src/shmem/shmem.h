@@ -119,7 +119,8 @@ struct shmem_program {
     struct shmem_side side[BW_SHMEM_RANKS_MAX];
 };
 extern const struct bw_engine_ops bw_engine_shmem;
-enum { SHMEM_ITERATIONS = 40, SHMEM_WARM = 10 };
+/* Of a sample, and before the first one; and samples at the least. */
+enum { SHMEM_ITERATIONS = 40, SHMEM_WARM = 10, SHMEM_SAMPLES = 6 };
 
 /* --- plan.c
  * ------------------------------------------------------------------------------------------ */
