@@ -7,6 +7,7 @@
 
 #include "bwtool/clock.h"
 #include "bwtool/log.h"
+#include "bwtool/nvml.h"
 #include "bwtool/report.h"
 #include "bwtool/select.h"
 
@@ -345,6 +346,9 @@ static void close_all(struct runner *r)
 {
     bw_session_close_all(&r->session);
     bw_gpus_close(&r->gpus);
+    if (!bw_cu_context_lost()) {
+        bw_nvml_close(); /* it may wait for a GPU as well */
+    }
     bw_topology_close(r->topology);
     bw_selection_free(&r->selection);
     bw_run_free(&r->run);

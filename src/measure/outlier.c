@@ -210,7 +210,7 @@ static size_t drop_singles(const struct search *s, struct bw_outlier *found, siz
     size_t cells = 0;
 
     for (size_t i = 0; i < s->cells; i++) {
-        cells += isfinite(s->matrix->values[i]);
+        cells += isfinite(s->matrix->values[i]) ? 1 : 0;
     }
     for (size_t i = 0; i < count; i++) {
         singles += found[i].kind == OUTLIER_PAIR ? 2 : found[i].kind == OUTLIER_CELL;
