@@ -107,6 +107,24 @@ BW_DEVICE void bw_store_relaxed(uint32_t *p, uint32_t v)
     asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
 
+#if __CUDA_ARCH__ >= 900
+#define BW_HAS_MULTIMEM 1
+
+/* Into the memory of all GPUs behind a multicast address. */
+BW_DEVICE void bw_multimem_store16(uint4 *p, uint4 v)
+{
+    asm volatile("multimem.st.relaxed.sys.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(p),
+                 "f"(__uint_as_float(v.x)), "f"(__uint_as_float(v.y)), "f"(__uint_as_float(v.z)),
+                 "f"(__uint_as_float(v.w))
+                 : "memory");
+}
+
+BW_DEVICE void bw_multimem_store4(uint32_t *p, uint32_t v)
+{
+    asm volatile("multimem.st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+#endif
+
 /* One dependent load of a chain; always reaches the memory's own L2. */
 BW_DEVICE uint64_t bw_load_link(uint64_t address)
 {
@@ -199,6 +217,7 @@ BW_DEVICE uint64_t bw_bulk_link(uint64_t address, uint64_t *room, uint64_t *barr
 #endif
 
 #else /* for a CPU a bulk copy is over when it returns */
+#define BW_HAS_MULTIMEM 1
 #define BW_HAS_BULK 1
 
 BW_DEVICE void bw_bulk_copy(void *dst, const void *src, uint32_t bytes)

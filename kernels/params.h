@@ -35,6 +35,17 @@ struct bw_shared_control {
     uint32_t pad1[31];
 };
 
+/* Rounds of comparing two GPUs' timers. */
+#define BW_CLOCK_ROUNDS 32
+
+/* One GPU's side of it: one fills sent and received, the other seen. */
+struct bw_clock_log {
+    uint64_t sent_ns[BW_CLOCK_ROUNDS];
+    uint64_t seen_ns[BW_CLOCK_ROUNDS];
+    uint64_t received_ns[BW_CLOCK_ROUNDS];
+    uint32_t rounds_done;
+};
+
 /* Bytes between two nodes of a pointer chain: no two share a cache line. */
 #define BW_CHASE_STRIDE 128
 #define BW_CHASE_BYTES  (2u << 20)

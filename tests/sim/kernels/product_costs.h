@@ -167,3 +167,11 @@ static void cost_relay(sim_work &work, const uint32_t *host_flag, uint32_t *shar
     move(work, nullptr, shared_flag, sizeof(*shared_flag), 0);
     move(work, nullptr, report, sizeof(*report), 0);
 }
+
+static void cost_clock(sim_work &work, uint32_t *theirs, const uint32_t *mine, uint32_t, uint64_t,
+                       bw_clock_log *log)
+{
+    move(work, nullptr, theirs, sizeof(*theirs), 0);
+    move(work, mine, nullptr, sizeof(*mine), 0);
+    move(work, nullptr, log, sizeof(*log), 0);
+}
