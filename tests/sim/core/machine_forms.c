@@ -210,7 +210,8 @@ static int add_fault(const struct line *at, const struct form *form)
     } else if (fault.kind == FAULT_CORRUPT) {
         fault.byte = v[1].a;
     }
-    if (fault.nth < 1 || at->m->fault_count == SIM_FAULTS_MAX) {
+    if (fault.nth < (fault.kind == FAULT_CORRUPT || fault.kind == FAULT_SKIP ? 0 : 1) ||
+        at->m->fault_count == SIM_FAULTS_MAX) {
         return line_wrong(at, "counts begin at 1, and there are at most %d faults", SIM_FAULTS_MAX);
     }
     at->m->faults[at->m->fault_count++] = fault;
