@@ -135,6 +135,36 @@ BW_KERNEL BW_BOUNDS(1024)
     copy_passes<by_stream, 8>(dst, src, bytes, passes, bw_thread(), bw_threads());
 }
 
+/*
+ * As many blocks as there is work in all passes: block t copies the t-th run of
+ * memory and ends. Blocks begin in this order, so the buffer is swept as by a
+ * launch a pass, but without a drain between two passes. Any grid will do.
+ */
+template <class By, int N>
+BW_DEVICE void copy_runs(void *dst, const void *src, uint64_t bytes, uint64_t passes)
+{
+    const uint64_t vectors = bytes / 16, run = (uint64_t)N * blockDim.x;
+    const uint64_t runs = vectors / run + 1; /* the last may be short or empty: it has the tail */
+
+    for (uint64_t t = blockIdx.x; t < runs * passes; t += gridDim.x) {
+        const uint64_t at = t % runs * run, i = at + threadIdx.x;
+
+        if (at + run <= vectors) {
+            copy_chunk<By, N>((uint4 *)dst + i, (const uint4 *)src + i, blockDim.x);
+        } else {
+            copy_ragged<By>((uint4 *)dst, (const uint4 *)src, i, blockDim.x, vectors);
+            copy_tail(dst, src, bytes, threadIdx.x, blockDim.x);
+        }
+        bw_forget();
+    }
+}
+
+/* Large buffers within one memory; meant for blocks of 256, one a run of 16 KiB and pass. */
+BW_KERNEL BW_BOUNDS(256) bw_copy_runs(void *dst, const void *src, uint64_t bytes, uint64_t passes)
+{
+    copy_runs<by_stream, 4>(dst, src, bytes, passes);
+}
+
 /* Sweeps until the forward warps are done, but once at least; returns the bytes moved. */
 template <int N>
 BW_DEVICE uint64_t copy_until_done(void *dst, const void *src, uint64_t bytes, uint64_t thread,

@@ -16,13 +16,13 @@
 
 /* clang-format off */
 #define BW_KERNELS(K)                                                                   \
-    K(gate_hold) K(gate_relay)                                                          \
+    K(gate_hold) K(gate_relay) K(clock_ping) K(clock_pong)                              \
     K(fill) K(poison) K(check)                                                          \
-    K(copy_sweep) K(copy_stride) K(copy_stride8) K(copy_tma)                            \
+    K(copy_sweep) K(copy_stride) K(copy_stride8) K(copy_runs) K(copy_tma)               \
     K(copy_split_in) K(copy_split_out)                                                  \
     K(read) K(read_sum) K(write)                                                        \
     K(chase_build) K(chase) K(chase_tma) K(chase_check)                                 \
-    K(corrupt)                                                                          \
+    K(corrupt) K(multicast_copy) K(multicast_copy4) K(multicast_poison)                 \
     K(shmem_push_all_gather) K(shmem_push_all_to_all) K(shmem_push_broadcast)           \
     K(shmem_pull_all_gather) K(shmem_pull_all_to_all)                                   \
     K(shmem_pull_reduce_scatter) K(shmem_pull_all_reduce)                               \
@@ -60,9 +60,10 @@ enum bw_status bw_kernel_launch(const struct bw_gpu *gpu, enum bw_kernel kernel,
 /*
  * The grid and block that suit a kernel on `bytes` (for the chase's list: its
  * bytes): copies fill the GPU once and loop, small buffers get no more blocks
- * than have work. Which copy kernel suits a path is the caller's choice:
- * copy_sweep below BW_KERNEL_LARGE_BYTES; above it copy_stride or, where it
- * was measured to be faster, copy_stride8.
+ * than have work. copy_runs gets the blocks of one pass: for several passes in
+ * one launch, so many times as many. Which copy kernel suits a path is the
+ * caller's choice: copy_sweep below BW_KERNEL_LARGE_BYTES; above it what was
+ * measured to be the fastest.
  */
 void bw_kernel_geometry(const struct bw_gpu *gpu, enum bw_kernel kernel, uint64_t bytes,
                         unsigned *grid, unsigned *block);

@@ -27,6 +27,8 @@ struct bw_sampling {
     bool use_mean;             /* the value is the mean, not the median         */
     uint64_t deadline_ns;      /* no launch begins after it; UINT64_MAX: none   */
     bool skip_verification;
+    bool no_multicast;        /* as if there were none                          */
+    unsigned multicast_width; /* bytes of a multicast store: 16 or 4            */
     bool bind;             /* to the NUMA node nearest to the GPU           */
     uint64_t corrupt_word; /* test hook: after the copies, spoil this 32-bit word of each
                               measured destination; UINT64_MAX: don't       */
@@ -70,6 +72,7 @@ struct bw_session {
     struct bw_world alone;  /* for testcases of one process */
     int own;                /* this rank's GPU; 0 in one process */
     struct bw_ranks *ranks; /* what all ranks have and share; NULL in one process */
+    bool is_multicast_off;  /* by the options */
     uint32_t seed;          /* of patterns that all ranks must know; the same in all ranks */
 };
 
@@ -90,7 +93,7 @@ void bw_session_close_all(struct bw_session *session);
  */
 enum bw_status bw_session_share_all(struct bw_session *session,
                                     const struct bw_testcase *const *cases, size_t count,
-                                    uint64_t buffer_bytes);
+                                    const struct bw_sampling *sampling);
 
 /* What a rank's GPU and host have for sharing memory. */
 struct bw_rank_info {

@@ -35,6 +35,8 @@ struct bw_options {
     struct bw_words prefixes; /* -p                                            */
     bool verbose;
     bool skip_verification;
+    bool no_multicast;
+    unsigned long long multicast_width; /* bytes of a multicast store: 16, or less for 4 */
     bool disable_affinity;
     unsigned long long test_samples; /* -i                                         */
     bool use_mean;

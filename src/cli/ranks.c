@@ -80,7 +80,7 @@ out:
 }
 
 enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_selection *selection,
-                                  uint64_t buffer_bytes)
+                                  const struct bw_sampling *sampling)
 {
     const struct bw_testcase **cases = calloc(selection->count + 1, sizeof(*cases));
     enum bw_status st = BW_OK;
@@ -96,7 +96,7 @@ enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_se
         }
     }
     if (count > 0) {
-        TRY(bw_session_share_all(session, cases, count, buffer_bytes));
+        TRY(bw_session_share_all(session, cases, count, sampling));
     }
 out:
     free(cases);

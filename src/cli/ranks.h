@@ -14,7 +14,7 @@ enum bw_status bw_ranks_check_all(struct bw_world *world, int argc, char **argv)
 
 /* Share the memory that the chosen testcases need, if some of them need it. Collective. */
 enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_selection *selection,
-                                  uint64_t buffer_bytes);
+                                  const struct bw_sampling *sampling);
 
 /* True in all ranks if it is in one. Collective. */
 bool bw_ranks_any_all(struct bw_world *world, bool mine);

@@ -62,6 +62,8 @@ static void fill_sampling(struct bw_sampling *sampling, const struct bw_options 
                            : bw_clock_ns() + options->max_time_s * 1000000000ULL,
         .use_mean = options->use_mean,
         .skip_verification = options->skip_verification,
+        .no_multicast = options->no_multicast,
+        .multicast_width = options->multicast_width < 16 ? 4 : 16,
         .bind = !options->disable_affinity,
         .corrupt_word = options->corrupt_word,
         .peaks = options->peaks,
@@ -141,7 +143,7 @@ static enum bw_status open_session(struct runner *r)
 
     TRY(bw_session_open_all(&r->session, r->world, r->topology, gpus));
     if (has_ranks(r)) {
-        TRY(bw_ranks_share_all(&r->session, &r->selection, r->run.sampling.buffer_bytes));
+        TRY(bw_ranks_share_all(&r->session, &r->selection, &r->run.sampling));
         bw_inventory_sharing(&r->run, &r->session);
     }
 out:

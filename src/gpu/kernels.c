@@ -39,12 +39,18 @@ static const struct {
 } shapes[BW_KERNEL_COUNT] = {
     [KERNEL_gate_hold] = {1, 0, 0, 0},
     [KERNEL_gate_relay] = {1, 0, 0, 0},
+    [KERNEL_clock_ping] = {1, 0, 0, 0},
+    [KERNEL_clock_pong] = {1, 0, 0, 0},
+    [KERNEL_multicast_copy] = {512, 4, 16, 0},
+    [KERNEL_multicast_copy4] = {512, 4, 4, 0},
+    [KERNEL_multicast_poison] = {512, 4, 4, 0},
     [KERNEL_fill] = {512, 4, 16, 0},
     [KERNEL_poison] = {512, 4, 16, 0},
     [KERNEL_check] = {512, 4, 16, 0},
     [KERNEL_copy_sweep] = {512, 2, 16, 0},
     [KERNEL_copy_stride] = {512, 1, 16, 0},
     [KERNEL_copy_stride8] = {1024, 2, 16, 0},
+    [KERNEL_copy_runs] = {256, 1u << 20, 64, 0}, /* not resident at once: a run a block */
     /* Half of the threads copy each way; more writers keep the reads waiting (measured). */
     [KERNEL_copy_split_in] = {512, 1, 8, 0},
     [KERNEL_copy_split_out] = {512, 1, 8, 32},

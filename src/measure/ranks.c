@@ -47,6 +47,7 @@ static bool has_imex_channel(void)
 static enum bw_status find_facts(struct bw_rank_facts *facts, const struct bw_session *session)
 {
     const struct bw_gpu *gpu = &session->gpus.gpus[session->own];
+    const char *nvls = getenv("NCCL_NVLS_ENABLE");
     size_t free_bytes = 0;
     size_t total = 0;
     size_t granularity = 0;
@@ -57,6 +58,7 @@ static enum bw_status find_facts(struct bw_rank_facts *facts, const struct bw_se
     facts->is_fabric_attribute = gpu->has_fabric_handles;
     facts->is_fd_attribute = gpu->has_fd_handles;
     facts->has_multicast = gpu->has_multicast;
+    facts->is_multicast_off = nvls != NULL && strcmp(nvls, "0") == 0;
     facts->has_imex_channel = has_imex_channel();
     facts->fabric = bw_nvml_fabric(gpu->uuid);
     (void)snprintf(facts->uuid, sizeof(facts->uuid), "%s", gpu->uuid);
@@ -121,7 +123,7 @@ enum bw_status bw_ranks_open_all(struct bw_ranks *ranks, struct bw_session *sess
         .rank = world->rank, .host_rank = world->host_rank, .seed = bw_clock_ns()};
     enum bw_status st = BW_OK;
 
-    *ranks = (struct bw_ranks){.status = BW_WAIVED};
+    *ranks = (struct bw_ranks){.status = BW_WAIVED, .multicast.status = BW_WAIVED};
     (void)snprintf(mine.host, sizeof(mine.host), "%.63s", world->host);
     ranks->facts = calloc(count, sizeof(*ranks->facts));
     ranks->shares = calloc(count, sizeof(*ranks->shares));
@@ -144,6 +146,7 @@ void bw_ranks_close_all(struct bw_ranks *ranks, struct bw_session *session)
 {
     /* Nobody unmaps while another rank's GPU may still read or write. */
     (void)bw_world_agree_all(session->world, BW_OK, "before giving back shared memory");
+    bw_ranks_close_multicast(session);
     for (int i = session->world->ranks; ranks->shares != NULL && i-- > 0;) {
         bw_share_close(&ranks->shares[i]);
     }
@@ -151,6 +154,7 @@ void bw_ranks_close_all(struct bw_ranks *ranks, struct bw_session *session)
     free(ranks->shares);
     free(ranks->taken);
     free(ranks->reason);
+    free(ranks->multicast.reason);
     *ranks = (struct bw_ranks){0};
 }
 
@@ -204,9 +208,26 @@ unsigned bw_ranks_slots(const struct bw_plan *plan, int ranks)
     return most;
 }
 
+unsigned bw_ranks_multicast_slots(const struct bw_plan *plan)
+{
+    unsigned most = 0;
+
+    for (size_t i = 0; i < plan->launch_count; i++) {
+        const struct bw_launch *launch = &plan->launches[i];
+        unsigned count = 0;
+
+        for (size_t k = 0; k < launch->lane_count; k++) {
+            count += plan->steps[plan->lanes[launch->lane + k].step].dst.mem == MEM_MULTICAST;
+        }
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
 void bw_ranks_begin(struct bw_ranks *ranks, int count)
 {
     memset(ranks->taken, 0, (size_t)count * sizeof(*ranks->taken));
+    ranks->multicast.taken = 0;
 }
 
 enum bw_status bw_ranks_take(struct bw_ranks *ranks, int rank, CUdeviceptr *ptr)

@@ -19,10 +19,22 @@ struct bw_rank_facts {
     int32_t rank, host_rank;
     int32_t ordinal, visible; /* of its GPU, and of how many that it sees */
     int32_t is_fabric_attribute, is_fd_attribute, has_multicast, has_imex_channel;
+    int32_t is_multicast_off;       /* NCCL_NVLS_ENABLE=0 */
     int32_t fabric_probe, fd_probe; /* CUresult of trying */
     struct bw_nvml_fabric fabric;
     uint64_t free_bytes, granularity, seed;
     char host[64], uuid[48], pci[20];
+};
+
+/* Memory of all ranks behind one address. */
+struct bw_ranks_multicast {
+    enum bw_status status; /* BW_OK: it was tried, and works */
+    char *reason;          /* else why not; the same in all ranks */
+    struct bw_share object, memory;
+    bool is_bound;
+    size_t slot_bytes;
+    unsigned slots, taken;
+    uint64_t width; /* bytes of a store: 16 or 4 */
 };
 
 /* One rank's part of the exchange. */
@@ -43,6 +55,7 @@ struct bw_ranks {
     unsigned slots;  /* of each rank */
     unsigned *taken; /* by rank, in this launch */
     double open_ms;
+    struct bw_ranks_multicast multicast;
 };
 
 /* Beginning of every rank's memory: flags that other GPUs write or poll (params.h). */
@@ -59,10 +72,22 @@ enum bw_share_kind bw_ranks_choose_kind(const struct bw_rank_facts *facts, int r
 
 /* Most slots of one rank that a launch of the plan takes. 0 if out of memory. */
 unsigned bw_ranks_slots(const struct bw_plan *plan, int ranks);
+/* The same of those behind multicast addresses. */
+unsigned bw_ranks_multicast_slots(const struct bw_plan *plan);
 
 /* A launch begins: slots count from 0 again. */
 void bw_ranks_begin(struct bw_ranks *ranks, int count);
 /* The next slot of `rank`, as this process sees it. BW_ERR_MEMORY, logged, if there are no more. */
 enum bw_status bw_ranks_take(struct bw_ranks *ranks, int rank, CUdeviceptr *ptr);
 
+/*
+ * `slots` buffers that a store to one address writes in all ranks. That there
+ * is none is no error: multicast.reason then says why. Collective.
+ */
+void bw_ranks_open_multicast_all(struct bw_session *session, unsigned slots, uint64_t buffer_bytes);
+/* Once nobody's GPU uses it any more. Not collective. */
+void bw_ranks_close_multicast(struct bw_session *session);
+
+/* The next of those buffers: where all are written, and where this rank's own is. */
+enum bw_status bw_ranks_take_multicast(struct bw_ranks *ranks, CUdeviceptr *all, CUdeviceptr *own);
 #endif

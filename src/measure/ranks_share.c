@@ -211,21 +211,23 @@ out:
     return st;
 }
 
-static unsigned slots_needed(const struct bw_testcase *const *cases, size_t count, int ranks)
+/* What the greediest of the testcases needs of each rank. */
+static void find_slots(const struct bw_testcase *const *cases, size_t count, int ranks,
+                       unsigned *slots, unsigned *multicast_slots)
 {
-    unsigned slots = 2;
-
     for (size_t i = 0; i < count; i++) {
         struct bw_plan plan = {0};
 
         if (bw_plan_build(&plan, cases[i], ranks, NULL) == BW_OK) {
             const unsigned needs = bw_ranks_slots(&plan, ranks);
+            const unsigned needs_multicast = bw_ranks_multicast_slots(&plan);
 
-            slots = needs > slots ? needs : slots;
+            *slots = needs > *slots ? needs : *slots;
+            *multicast_slots =
+                needs_multicast > *multicast_slots ? needs_multicast : *multicast_slots;
         }
         bw_plan_free(&plan);
     }
-    return slots;
 }
 
 static void open_gate(struct bw_session *session, enum bw_status *st)
@@ -239,12 +241,14 @@ static void open_gate(struct bw_session *session, enum bw_status *st)
 
 enum bw_status bw_session_share_all(struct bw_session *session,
                                     const struct bw_testcase *const *cases, size_t count,
-                                    uint64_t buffer_bytes)
+                                    const struct bw_sampling *sampling)
 {
     struct bw_world *world = session->world;
     struct bw_ranks *ranks = session->ranks;
     struct sharing s = {.ranks = ranks, .session = session, .fd = -1, .pass.listener = -1};
     const uint64_t start_ns = bw_clock_ns();
+    unsigned slots = 2;
+    unsigned multicast_slots = 0;
     enum bw_status st = BW_OK;
 
     if (ranks == NULL || ranks->facts == NULL) {
@@ -255,7 +259,9 @@ enum bw_status bw_session_share_all(struct bw_session *session,
     if (ranks->kind == SHARE_NONE) {
         return BW_OK;
     }
-    size_slots(&s, slots_needed(cases, count, world->ranks), buffer_bytes);
+    session->is_multicast_off = sampling->no_multicast;
+    find_slots(cases, count, world->ranks, &slots, &multicast_slots);
+    size_slots(&s, slots, sampling->buffer_bytes);
     st = exchange_all(&s);
     if (st == BW_OK) {
         open_gate(session, &st);
@@ -272,5 +278,8 @@ enum bw_status bw_session_share_all(struct bw_session *session,
                    (double)s.bytes / (1024 * 1024), bw_share_name(ranks->kind), ranks->open_ms);
     }
     end_sharing(&s);
+    if (st == BW_OK && multicast_slots > 0) {
+        bw_ranks_open_multicast_all(session, multicast_slots, sampling->buffer_bytes);
+    }
     return BW_OK;
 }

@@ -37,6 +37,20 @@ static char *why_no_peers(const struct bw_gpus *gpus)
                           reason == NULL ? "" : ")");
 }
 
+/* Every GPU takes part in a testcase: one that lacks bulk copies is enough. */
+static char *why_no_bulk(const struct bw_gpus *gpus)
+{
+    for (int i = 0; i < gpus->count; i++) {
+        if (!bw_kernel_has_bulk(&gpus->gpus[i])) {
+            return bw_text_format("needs bulk copies (TMA): compute capability 9.0 or newer, and "
+                                  "GPU %d (%s) has %d.%d",
+                                  i, gpus->gpus[i].name, gpus->gpus[i].capability_major,
+                                  gpus->gpus[i].capability_minor);
+        }
+    }
+    return NULL;
+}
+
 /* What was found out when memory was to be shared; the same in all ranks. */
 static char *why_not_shared(const struct bw_session *session, const struct bw_testcase *tc)
 {
@@ -50,7 +64,12 @@ static char *why_not_shared(const struct bw_session *session, const struct bw_te
                               ranks->reason != NULL ? ranks->reason : "the ranks share no memory");
     }
     if ((bw_testcase_needs(tc) & NEED_MULTICAST) != 0) {
-        return bw_text_format("memory that all GPUs write at once (multicast) is not built yet");
+        const struct bw_ranks_multicast *multicast = &ranks->multicast;
+
+        return multicast->status == BW_OK
+                   ? NULL
+                   : bw_text_format("%s", multicast->reason != NULL ? multicast->reason
+                                                                    : "there is no multicast");
     }
     return NULL;
 }
@@ -77,7 +96,7 @@ char *bw_session_waiver(const struct bw_session *session, const struct bw_testca
     if ((needs & NEED_PEER) != 0 && !has_peers(gpus)) {
         return why_no_peers(gpus);
     }
-    return NULL;
+    return (needs & NEED_TMA) != 0 ? why_no_bulk(gpus) : NULL;
 }
 
 enum bw_status bw_session_plan(const struct bw_session *session, struct bw_plan *plan,
