@@ -67,9 +67,14 @@ static void show_swapped(struct world *unused, struct answer *a)
 static void show_by_uuid(struct world *w, struct answer *a)
 {
     CUuuid uuid;
-    char text[64] = "GPU-", line[256];
+    char text[64] = "GPU-", line[256], name[96] = "";
     size_t used = 4;
     FILE *from;
+
+    GOOD(cu.DeviceGetName(name, sizeof(name), w->dev[w->gpus - 1]));
+    if (strstr(name, " MIG ") != NULL) {
+        memcpy(text, "MIG-", 4);
+    }
 
     GOOD(cu.DeviceGetUuid(&uuid, w->dev[w->gpus - 1]));
     for (int i = 0; i < 16; i++) {
