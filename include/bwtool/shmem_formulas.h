@@ -85,6 +85,8 @@ const char *bw_shmem_operations_formula(enum bw_shmem_op op);
 
 /* Without a baseline: utilization of at least so many percent, by kernel bus bandwidth alone. */
 enum { BW_SHMEM_FLOOR_PCT = 20, BW_SHMEM_BASELINE_PCT = 80 };
+/* Below this payload the floor says nothing: such sizes are for latency, and no judge of links. */
+enum { BW_SHMEM_FLOOR_BYTES = 1 << 20 };
 
 enum bw_shmem_pass { SHMEM_PASS_NA, SHMEM_PASS, SHMEM_BELOW };
 

@@ -155,7 +155,7 @@ enum bw_shmem_pass bw_shmem_verdict(const struct bw_shmem_figures *figures, doub
                    ? SHMEM_PASS
                    : SHMEM_BELOW;
     }
-    if (isnan(figures->utilization_pct)) {
+    if (isnan(figures->utilization_pct) || figures->payload_bytes < BW_SHMEM_FLOOR_BYTES) {
         return SHMEM_PASS_NA;
     }
     return figures->utilization_pct >= BW_SHMEM_FLOOR_PCT ? SHMEM_PASS : SHMEM_BELOW;

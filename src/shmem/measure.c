@@ -328,7 +328,9 @@ char *bw_shmem_waiver(const struct bw_session *session, const struct bw_operator
     }
     /* What was asked for contradicts itself, unless the plain row cannot run either. */
     if (reason != NULL) {
-        const struct bw_shmem_request plain = {.bytes_min = request->bytes_min};
+        const struct bw_shmem_request plain = {.bytes_min = request->bytes_min,
+                                               .has_dtype = request->has_dtype,
+                                               .dtype = request->dtype};
         char *other = shmem_case_set(c, row, &plain, &machine, request->bytes_min, 0);
 
         *is_usage = other == NULL;

@@ -81,6 +81,12 @@ static void verdict_is_by_kernel_bus_bandwidth(void **state)
     assert_int_equal(bw_shmem_verdict(&f, 125), SHMEM_BELOW);
     f = bw_shmem_figures_of(1, 100000000, 1000, 1000, (double)NAN);
     assert_int_equal(bw_shmem_verdict(&f, (double)NAN), SHMEM_PASS_NA);
+    /* Sizes for latency are not held against the floor, but against a baseline they are. */
+    f = bw_shmem_figures_of(1, BW_SHMEM_FLOOR_BYTES - 1, 1000, 1000, 500);
+    assert_int_equal(bw_shmem_verdict(&f, (double)NAN), SHMEM_PASS_NA);
+    assert_int_equal(bw_shmem_verdict(&f, 500), SHMEM_BELOW);
+    f = bw_shmem_figures_of(1, BW_SHMEM_FLOOR_BYTES, 1000, 1000, 500);
+    assert_int_equal(bw_shmem_verdict(&f, (double)NAN), SHMEM_BELOW);
     f = bw_shmem_figures_of(1, 100000000, 0, 0, 500);
     assert_true(isnan(f.kernel_bus_gb_per_s));
 }
