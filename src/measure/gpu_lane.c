@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* What is copied back gets another pattern than what is copied forward. */
-static uint32_t seed_of(const struct bw_lane *lane, const struct bw_round *round, unsigned path)
+uint32_t bw_gpu_lane_seed(const struct bw_lane *lane, const struct bw_round *round, unsigned path)
 {
     return round->seed + 2 * lane->number + path;
 }
@@ -23,6 +23,9 @@ static uint32_t seed_of(const struct bw_lane *lane, const struct bw_round *round
 /* This process's GPU by whose work the memory of an end is written and compared; -1: none. */
 static int owner_of(const struct bw_lane *lane, struct bw_end end)
 {
+    if (end.mem == MEM_MULTICAST) {
+        return lane->session->own; /* of each rank, a part */
+    }
     if (bw_testcase_is_multinode(lane->plan->tc)) {
         return end.id == lane->session->world->rank ? lane->session->own : -1;
     }
@@ -47,6 +50,20 @@ out:
     return st;
 }
 
+/* A destination may have another address for those who write it than for those who own it. */
+static enum bw_status take_dst(struct bw_lane *lane, struct bw_path *path)
+{
+    enum bw_status st = BW_OK;
+
+    if (path->dst_end.mem == MEM_MULTICAST) {
+        return bw_ranks_take_multicast(lane->session->ranks, &path->dst, &path->seen);
+    }
+    TRY(take(lane, path->dst_end, &path->dst));
+    path->seen = path->dst;
+out:
+    return st;
+}
+
 /* Where what a comparison finds is told; nowhere, if it is another rank's to compare. */
 static struct bw_slip check_slip(const struct bw_lane *lane, struct bw_end end, unsigned kind)
 {
@@ -57,8 +74,8 @@ static struct bw_slip check_slip(const struct bw_lane *lane, struct bw_end end, 
 }
 
 /* Runs on the GPU that owns the memory, so that what is written and compared is what is there. */
-static enum bw_status run_at_owner(const struct bw_lane *lane, struct bw_end end,
-                                   enum bw_kernel kernel, void **args)
+enum bw_status bw_gpu_lane_at_owner(const struct bw_lane *lane, struct bw_end end,
+                                    enum bw_kernel kernel, void **args)
 {
     const int number = owner_of(lane, end);
     const struct bw_gpu *owner = NULL;
@@ -78,6 +95,13 @@ out:
     return st;
 }
 
+struct bw_slip bw_gpu_lane_report(const struct bw_lane *lane, unsigned i)
+{
+    const size_t offset = (size_t)i * BW_SLIP_BYTES;
+
+    return (struct bw_slip){lane->work.device + offset, (char *)lane->work.host + offset};
+}
+
 /* The chase's list: written once, by one kernel of the memory's owner. */
 static enum bw_status build_list(struct bw_lane *lane)
 {
@@ -85,7 +109,7 @@ static enum bw_status build_list(struct bw_lane *lane)
     uint32_t nodes = (uint32_t)(lane->bytes / stride);
     void *args[] = {&lane->paths[0].src, &nodes, &stride};
 
-    return run_at_owner(lane, lane->paths[0].src_end, KERNEL_chase_build, args);
+    return bw_gpu_lane_at_owner(lane, lane->paths[0].src_end, KERNEL_chase_build, args);
 }
 
 static enum bw_status take_buffers(struct bw_lane *lane)
@@ -103,15 +127,19 @@ static enum bw_status take_buffers(struct bw_lane *lane)
         path->check = check_slip(lane, path->src_end, 0);
         return build_list(lane);
     }
-    TRY(take(lane, path->src_end, &path->src));
-    TRY(take(lane, path->dst_end, &path->dst));
+    if (lane->step->op != OP_WRITE) {
+        TRY(take(lane, path->src_end, &path->src));
+    }
+    if (lane->step->op != OP_READ) {
+        TRY(take_dst(lane, path));
+    }
     path->check = check_slip(lane, path->dst_end, 0);
     lane->path_count = 1;
     if (lane->lane_plan->is_split) {
         path = &lane->paths[1];
         *path = (struct bw_path){.src_end = lane->step->dst, .dst_end = lane->step->src};
         TRY(take(lane, path->src_end, &path->src));
-        TRY(take(lane, path->dst_end, &path->dst));
+        TRY(take_dst(lane, path));
         path->check = check_slip(lane, path->dst_end, 1);
         lane->path_count = 2;
     }
@@ -164,11 +192,11 @@ enum bw_status bw_gpu_lane_fill(struct bw_lane *lane, const struct bw_round *rou
 {
     enum bw_status st = BW_OK;
 
-    for (unsigned i = 0; i < lane->path_count; i++) {
-        uint32_t seed = seed_of(lane, round, i);
+    for (unsigned i = 0; i < lane->path_count && lane->step->op != OP_WRITE; i++) {
+        uint32_t seed = bw_gpu_lane_seed(lane, round, i);
         void *args[] = {&lane->paths[i].src, &lane->bytes, &seed};
 
-        TRY(run_at_owner(lane, lane->paths[i].src_end, KERNEL_fill, args));
+        TRY(bw_gpu_lane_at_owner(lane, lane->paths[i].src_end, KERNEL_fill, args));
     }
 out:
     return st;
@@ -180,12 +208,15 @@ enum bw_status bw_gpu_lane_poison(struct bw_lane *lane, const struct bw_round *r
     unsigned block = 0;
     enum bw_status st = BW_OK;
 
-    bw_kernel_geometry(lane->gpu, KERNEL_poison, lane->bytes, &grid, &block);
-    for (unsigned i = 0; i < lane->path_count; i++) {
-        uint32_t seed = seed_of(lane, round, i);
+    for (unsigned i = 0; i < lane->path_count && lane->step->op != OP_READ; i++) {
+        const enum bw_kernel kernel = lane->paths[i].dst_end.mem == MEM_MULTICAST
+                                          ? KERNEL_multicast_poison
+                                          : KERNEL_poison;
+        uint32_t seed = bw_gpu_lane_seed(lane, round, i);
         void *args[] = {&lane->paths[i].dst, &lane->bytes, &seed};
 
-        TRY(bw_kernel_launch(lane->gpu, KERNEL_poison, grid, block, lane->stream, args));
+        bw_kernel_geometry(lane->gpu, kernel, lane->bytes, &grid, &block);
+        TRY(bw_kernel_launch(lane->gpu, kernel, grid, block, lane->stream, args));
     }
 out:
     return st;
@@ -295,15 +326,15 @@ out:
 }
 
 /* A hidden test hook: what is compared must be seen to be wrong. */
-static enum bw_status spoil(struct bw_lane *lane, struct bw_end end, CUdeviceptr memory,
-                            uint64_t word)
+enum bw_status bw_gpu_lane_spoil(struct bw_lane *lane, struct bw_end end, CUdeviceptr memory,
+                                 uint64_t word)
 {
     void *args[] = {&memory, &word};
 
     if (lane->sampling->corrupt_word == UINT64_MAX) {
         return BW_OK;
     }
-    return run_at_owner(lane, end, KERNEL_corrupt, args);
+    return bw_gpu_lane_at_owner(lane, end, KERNEL_corrupt, args);
 }
 
 /* Compare by a kernel whose last argument is the result. */
@@ -322,7 +353,7 @@ static enum bw_status compare(struct bw_lane *lane, struct bw_end end, const str
     *result = (struct bw_check_result){.first = UINT64_MAX};
     TRY(bw_gpu_use(&lane->session->gpus.gpus[owner]));
     TRY(bw_slip_send(slip, sizeof(*result), stream));
-    TRY(run_at_owner(lane, end, kernel, args));
+    TRY(bw_gpu_lane_at_owner(lane, end, kernel, args));
     TRY(bw_slip_fetch(slip, sizeof(*result), stream));
 out:
     return st;
@@ -335,10 +366,10 @@ enum bw_status bw_gpu_lane_verify(struct bw_lane *lane, const struct bw_round *r
 
     for (unsigned i = 0; i < lane->path_count; i++) {
         struct bw_path *path = &lane->paths[i];
-        uint32_t seed = seed_of(lane, round, i);
-        void *args[] = {&path->dst, &lane->bytes, &seed, &path->check.device};
+        uint32_t seed = bw_gpu_lane_seed(lane, round, i);
+        void *args[] = {&path->seen, &lane->bytes, &seed, &path->check.device};
 
-        TRY(spoil(lane, path->dst_end, path->dst, word));
+        TRY(bw_gpu_lane_spoil(lane, path->dst_end, path->seen, word));
         TRY(compare(lane, path->dst_end, &path->check, KERNEL_check, args));
     }
 out:
@@ -354,7 +385,7 @@ enum bw_status bw_gpu_lane_verify_list(struct bw_lane *lane)
     void *args[] = {&path->src, &nodes, &stride, &path->check.device};
     enum bw_status st = BW_OK;
 
-    TRY(spoil(lane, path->src_end, path->src, word));
+    TRY(bw_gpu_lane_spoil(lane, path->src_end, path->src, word));
     TRY(compare(lane, path->src_end, &path->check, KERNEL_chase_check, args));
     /* Never follow a list that was spoiled. */
     TRY(lane->sampling->corrupt_word == UINT64_MAX ? BW_OK : build_list(lane));

@@ -26,6 +26,20 @@ enum bw_status bw_gpu_lane_verify(struct bw_lane *lane, const struct bw_round *r
 /* The same for a chase: its list must still lead where it was made to lead. */
 enum bw_status bw_gpu_lane_verify_list(struct bw_lane *lane);
 enum bw_status bw_gpu_lane_verdict(struct bw_lane *lane, const struct bw_round *round);
+/* The seed of the pattern that path `path` has in this round. */
+uint32_t bw_gpu_lane_seed(const struct bw_lane *lane, const struct bw_round *round, unsigned path);
+
+/* The i-th report of the lane's kernels: one a sample. */
+struct bw_slip bw_gpu_lane_report(const struct bw_lane *lane, unsigned i);
+
+/* The test hook of --corrupt-word: flips a 32-bit word, if that is asked for. */
+enum bw_status bw_gpu_lane_spoil(struct bw_lane *lane, struct bw_end end, CUdeviceptr memory,
+                                 uint64_t word);
+
+/* A launch on the GPU that owns an end's memory, in its stream of work that is not timed; none
+ * where that is another rank's. */
+enum bw_status bw_gpu_lane_at_owner(const struct bw_lane *lane, struct bw_end end,
+                                    enum bw_kernel kernel, void **args);
 void bw_gpu_lane_finish(struct bw_lane *lane);
 
 /* Copies that load does for what the round measures, warm-up included; `copies` and more. */

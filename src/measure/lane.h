@@ -70,6 +70,7 @@ struct bw_slip {
 /* One direction of bytes. */
 struct bw_path {
     CUdeviceptr src, dst;
+    CUdeviceptr seen; /* where whoever owns the destination finds it: not at a multicast address */
     struct bw_end src_end, dst_end;
     struct bw_slip check;
 };
@@ -96,7 +97,7 @@ struct bw_lane {
     CUstream stream;
     CUevent *events; /* start, and the end of each sample */
     unsigned event_count;
-    struct bw_slip work;  /* of a chase or a split-warp kernel; an array of one a sample */
+    struct bw_slip work;  /* of kernels that report; an array of one a sample */
     double reverse_bytes; /* split-warp: moved the other way in all samples so far       */
     double reverse_ns;
 

@@ -18,7 +18,7 @@
 static const struct bw_engine_ops *const engines[] = {
     [ENGINE_CE] = &bw_engine_ce,
     [ENGINE_SM] = &bw_engine_sm,
-    [ENGINE_TMA] = NULL,
+    [ENGINE_TMA] = &bw_engine_sm, /* other kernels, and nothing else */
     [ENGINE_CPU] = &bw_engine_cpu,
 };
 

@@ -54,7 +54,8 @@ static void say_mover(struct text *text, const struct bw_testcase *tc)
                                : "with many accesses under way");
         break;
     case ENGINE_TMA:
-        say(text, "Mover: a kernel whose bulk copies (TMA) go through shared memory.");
+        say(text, "Mover: a kernel whose bulk copies (TMA) go through shared memory%s.",
+            tc->op == OP_CHASE ? ", one of 16 bytes after the other" : "");
         break;
     case ENGINE_CPU:
         say(text, "Mover: threads pinned to the cores of the row's NUMA node.");
@@ -121,7 +122,7 @@ static void say_host_link_limit(struct text *text, const struct bw_testcase *tc)
         say(text, " A kernel's reads of host memory are limited by how many can be under way, and "
                   "may stay below the copy engine's.");
     }
-    if ((tc->load & LOAD_OTHERS) != 0) {
+    if ((tc->load & LOAD_OTHERS) != 0 || tc->shape == SHAPE_EVERY) {
         say(text, " With all GPUs at work, switches above them and the host's memory are shared.");
     }
     say(text, "\n");

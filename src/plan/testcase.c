@@ -72,6 +72,24 @@ T("cpu_copy",                                                     PAIRS,  HOST, 
 T("cpu_read",                                                     PAIRS,  HOST,      HOST,      TO_ROW, DST, CPU, READ,  NONE),
 T("cpu_write",                                                    PAIRS,  HOST,      HOST,      TO_COL, SRC, CPU, WRITE, NONE),
 T("cpu_latency",                                                  PAIRS,  HOST,      HOST,      TO_ROW, DST, CPU, CHASE, NONE),
+
+/* As nvbandwidth v0.10 names them. */
+T("device_to_device_memcpy_read_tma",                             PAIRS,  DEVICE,    DEVICE,    TO_ROW, DST, TMA, COPY,  NONE),
+T("device_to_device_memcpy_write_tma",                            PAIRS,  DEVICE,    DEVICE,    TO_COL, SRC, TMA, COPY,  NONE),
+T("device_to_device_bidirectional_memcpy_read_tma",               PAIRS,  DEVICE,    DEVICE,    TO_ROW, DST, TMA, COPY,  REV),
+T("device_to_device_bidirectional_memcpy_write_tma",              PAIRS,  DEVICE,    DEVICE,    TO_ROW, SRC, TMA, COPY,  REV),
+T("device_local_copy_sm",                                         EACH,   DEVICE,    DEVICE,    TO_COL, DST, SM,  COPY,  NONE),
+T("device_local_read_sm",                                         EACH,   DEVICE,    DEVICE,    TO_ROW, DST, SM,  READ,  NONE),
+T("device_local_write_sm",                                        EACH,   DEVICE,    DEVICE,    TO_COL, SRC, SM,  WRITE, NONE),
+T("device_to_device_latency_tma",                                 PAIRS,  DEVICE,    DEVICE,    TO_ROW, DST, TMA, CHASE, NONE),
+T("device_local_copy_tma",                                        EACH,   DEVICE,    DEVICE,    TO_COL, DST, TMA, COPY,  NONE),
+
+/* What the host and all GPUs together reach: every copy counts. */
+T("all_to_host_memcpy_total_ce",                                  EVERY,  HOST,      DEVICE,    TO_ROW, SRC, CE,  COPY,  NONE),
+T("host_to_all_memcpy_total_ce",                                  EVERY,  HOST,      DEVICE,    TO_COL, DST, CE,  COPY,  NONE),
+T("host_to_all_bidirectional_memcpy_total_ce",                    EVERY,  HOST,      DEVICE,    TO_COL, DST, CE,  COPY,  REV),
+T("all_to_host_memcpy_total_sm",                                  EVERY,  HOST,      DEVICE,    TO_ROW, SRC, SM,  COPY,  NONE),
+T("host_to_all_memcpy_total_sm",                                  EVERY,  HOST,      DEVICE,    TO_COL, DST, SM,  COPY,  NONE),
 };
 /* clang-format on */
 

@@ -98,6 +98,10 @@ int bw_testcase_title(const struct bw_testcase *tc, int matrix, char *text, size
         return snprintf(text, room, "memcpy %s bisect, simultaneous write bandwidth (GB/s)",
                         engine);
     }
+    if (tc->shape == SHAPE_EVERY) {
+        return snprintf(text, room, "memcpy %s %s %s All Gpus total bandwidth (GB/s)", engine, row,
+                        arrow_of(tc));
+    }
     if (tc->shape == SHAPE_FAN && bw_testcase_is_multinode(tc)) {
         return snprintf(text, room, "memcpy %s All Gpus %s %s total bandwidth (GB/s)", engine,
                         arrow_of(tc), col);
@@ -123,7 +127,8 @@ static int describe_traffic(const struct bw_testcase *tc, char *text, size_t roo
         return snprintf(text, room, "%s by pinned threads on the row's node", what[tc->op]);
     }
     if (bw_testcase_is_latency(tc)) {
-        return snprintf(text, room, "Dependent loads, by one thread of %s, over 2 MiB of %s memory",
+        return snprintf(text, room, "Dependent %s, by one thread of %s, over 2 MiB of %s memory",
+                        tc->engine == ENGINE_TMA ? "bulk copies (TMA) of 16 bytes" : "loads",
                         tc->row == MEM_HOST ? "each GPU" : "the row's GPU",
                         tc->row == MEM_HOST ? "host" : "the column's GPU's");
     }
@@ -133,6 +138,10 @@ static int describe_traffic(const struct bw_testcase *tc, char *text, size_t roo
     }
     switch (tc->shape) {
     case SHAPE_EACH:
+        if (is_local(tc) && tc->op != OP_COPY) {
+            return snprintf(text, room, "%s each GPU's own memory, and nothing else",
+                            tc->op == OP_READ ? "Read of" : "Write to");
+        }
         if (is_local(tc)) {
             return snprintf(text, room, "Copy within each GPU's memory; a byte copied counts once");
         }
@@ -151,7 +160,13 @@ static int describe_traffic(const struct bw_testcase *tc, char *text, size_t roo
     case SHAPE_EVERY:
         break;
     }
-    return snprintf(text, room, "Every GPU with itself, all at once");
+    if ((tc->load & LOAD_REVERSE) != 0) {
+        return snprintf(text, room,
+                        "Copies between host memory and all GPUs, both ways at once; "
+                        "the sum of all rates counts");
+    }
+    return snprintf(text, room, "Copies from %s at once; the sum of all rates counts",
+                    to_col ? "host memory to all GPUs" : "all GPUs to host memory");
 }
 
 /* What else runs meanwhile; "" if nothing does. */
@@ -161,6 +176,9 @@ static const char *describe_load(const struct bw_testcase *tc)
         return tc->load & LOAD_OTHERS
                    ? "\nThe same kernel copies back, and all other GPUs do the same, until it ends"
                    : "\nThe same kernel copies back until it ends; the named direction counts";
+    }
+    if (tc->shape == SHAPE_EVERY) {
+        return ""; /* all that runs counts */
     }
     if (bw_testcase_matrix_count(tc) == 3) {
         return "\nThe opposite copy runs at the same time; both count";

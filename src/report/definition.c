@@ -82,8 +82,8 @@ static const char *time_of(const struct bw_testcase *tc)
 
 static const char *load_of(const struct bw_testcase *tc)
 {
-    if (bw_testcase_matrix_count(tc) == 3) {
-        return "";
+    if (bw_testcase_matrix_count(tc) == 3 || tc->shape == SHAPE_EVERY) {
+        return ""; /* all that runs counts */
     }
     if (bw_testcase_is_split(tc)) {
         return (tc->load & LOAD_OTHERS) != 0
@@ -112,7 +112,8 @@ static int define_latency(const struct bw_testcase *tc, char *text, size_t room)
                         "ns of one of a chain of dependent loads by the column's GPU from host "
                         "memory near it; launch and drain excluded");
     }
-    return snprintf(text, room, "ns of one of a chain of dependent loads by %s from %s%s",
+    return snprintf(text, room, "ns of one of a chain of dependent %s by %s from %s%s",
+                    tc->engine == ENGINE_TMA ? "bulk copies (TMA) of 16 bytes" : "loads",
                     issuer_of(tc), memory_of(tc, !is_to_row),
                     bw_testcase_is_host(tc) ? "" : "; launch and drain excluded");
 }
@@ -139,6 +140,18 @@ static int define_special(const struct bw_testcase *tc, char *text, size_t room)
                     engine_of(tc), time_of(tc));
 }
 
+/* Between the host and all GPUs. */
+static int define_every(const struct bw_testcase *tc, char *text, size_t room)
+{
+    const bool is_both = (tc->load & LOAD_REVERSE) != 0;
+
+    return snprintf(text, room,
+                    "1e9 bytes per second; counted are the bytes copied from %s%s by %s each GPU "
+                    "for itself, all at once, %s",
+                    tc->flow == FLOW_TO_COL ? "host memory to all GPUs" : "all GPUs to host memory",
+                    is_both ? ", and back," : "", engine_of(tc), time_of(tc));
+}
+
 int bw_words_definition(const struct bw_testcase *tc, char *text, size_t room)
 {
     const bool is_source_row = tc->flow == FLOW_TO_COL;
@@ -154,6 +167,9 @@ int bw_words_definition(const struct bw_testcase *tc, char *text, size_t room)
     }
     if (is_multicast(tc) || tc->shape == SHAPE_BISECT || (is_local(tc) && tc->op == OP_COPY)) {
         return define_special(tc, text, room);
+    }
+    if (tc->shape == SHAPE_EVERY) {
+        return define_every(tc, text, room);
     }
     switch (tc->op) {
     case OP_READ:

@@ -60,6 +60,10 @@ static void words_of_rows(void **state)
     assert_has("all_to_host_memcpy_ce", "are shared");
     assert_has("device_to_device_latency_sm", "no rate");
     assert_has("cpu_copy", "NUMA node");
+    assert_has("device_local_read_sm", "twice a clock.");
+    assert_has("device_local_copy_tma", "through shared memory.");
+    assert_has("device_to_device_latency_tma", "one of 16 bytes after the other");
+    assert_has("host_to_all_memcpy_total_ce", "are shared");
 }
 
 static void as_snprintf_does(void **state)

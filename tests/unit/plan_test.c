@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *plans_of(int gpus)
+static char *plans_of(int gpus, size_t first, size_t end)
 {
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
 
     assert_non_null(out);
-    for (size_t i = 0; i < BW_TESTCASE_V08_ALL; i++) {
+    for (size_t i = first; i < end; i++) {
         struct bw_plan plan;
 
         if (gpus < 2 && bw_testcase_is_multinode(&bw_testcases[i])) {
@@ -33,14 +33,14 @@ static char *plans_of(int gpus)
     return text;
 }
 
-static char *read_golden(int gpus)
+static char *read_golden(const char *name)
 {
     char path[512];
     FILE *file = NULL;
     char *text = NULL;
     size_t bytes = 0;
 
-    snprintf(path, sizeof(path), "%s/golden/plan/%d.txt", BWTOOL_TESTS_DIR, gpus);
+    snprintf(path, sizeof(path), "%s/golden/plan/%s.txt", BWTOOL_TESTS_DIR, name);
     file = fopen(path, "r");
     assert_non_null(file);
     assert_true(getdelim(&text, &bytes, '\0', file) > 0);
@@ -54,13 +54,28 @@ static void plans_are_those_of_v08(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        char *golden = read_golden(counts[i]);
-        char *plans = plans_of(counts[i]);
+        char name[16];
+        char *golden = NULL;
+        char *plans = plans_of(counts[i], 0, BW_TESTCASE_V08_ALL);
 
+        snprintf(name, sizeof(name), "%d", counts[i]);
+        golden = read_golden(name);
         assert_string_equal(plans, golden);
         free(plans);
         free(golden);
     }
+}
+
+/* The rows beyond, for three ends. */
+static void plans_of_new_rows(void **state)
+{
+    char *golden = read_golden("beyond");
+    char *plans = plans_of(3, BW_TESTCASE_V08_ALL, bw_testcase_count);
+
+    (void)state;
+    assert_string_equal(plans, golden);
+    free(plans);
+    free(golden);
 }
 
 /* Every lane's ends exist, its issuer is one of them and no host memory, load is never first. */
@@ -137,6 +152,11 @@ static void names_are_found(void **state)
     assert_int_equal(bw_testcase_find("multinode_bisect_write_ce"), 47);
     assert_int_equal(bw_testcase_find("cpu_copy"), 48);
     assert_int_equal(bw_testcase_find("cpu_latency"), 51);
+    assert_int_equal(bw_testcase_find("device_to_device_memcpy_read_tma"), 52);
+    assert_int_equal(bw_testcase_find("device_local_copy_sm"), 56);
+    assert_int_equal(bw_testcase_find("device_local_copy_tma"), 60);
+    assert_int_equal(bw_testcase_find("all_to_host_memcpy_total_ce"), 61);
+    assert_int_equal(bw_testcase_find("host_to_all_memcpy_total_sm"), 65);
     assert_int_equal(bw_testcase_find("host_to_device"), -1);
     assert_string_equal(bw_testcase_nearest("host_to_device_memcopy_ce"),
                         "host_to_device_memcpy_ce");
@@ -169,6 +189,14 @@ static void titles_follow_the_bytes(void **state)
         {"device_local_copy", 0, "memcpy local GPU(column) bandwidth (GB/s)"},
         {"cpu_read", 0, "memcpy CPU read CPU(row) <- MEM(column) bandwidth (GB/s)"},
         {"cpu_latency", 0, "memory latency CPU CPU(row) <-> MEM(column) (ns)"},
+        {"device_to_device_memcpy_read_tma", 0,
+         "memcpy TMA GPU(row) <- GPU(column) bandwidth (GB/s)"},
+        {"device_to_device_latency_tma", 0, "memory latency TMA GPU(row) <-> GPU(column) (ns)"},
+        {"device_local_copy_sm", 0, "memcpy local SM GPU(column) bandwidth (GB/s)"},
+        {"device_local_read_sm", 0, "memcpy local SM read GPU(column) bandwidth (GB/s)"},
+        {"all_to_host_memcpy_total_ce", 0, "memcpy CE CPU(row) <- All Gpus total bandwidth (GB/s)"},
+        {"host_to_all_bidirectional_memcpy_total_ce", 0,
+         "memcpy CE CPU(row) <-> All Gpus total bandwidth (GB/s)"},
     };
 
     (void)state;
@@ -217,6 +245,10 @@ static void needs_follow_the_ends(void **state)
         {"multinode_device_to_device_broadcast_one_to_all_sm",
          NEED_GPU | NEED_RANKS | NEED_MULTICAST},
         {"cpu_copy", 0},
+        {"device_local_copy_sm", NEED_GPU},
+        {"device_local_copy_tma", NEED_GPU | NEED_TMA},
+        {"device_to_device_latency_tma", NEED_GPU | NEED_PEER | NEED_TMA},
+        {"host_to_all_memcpy_total_ce", NEED_GPU},
     };
 
     (void)state;
@@ -230,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_are_those_of_v08),
+        cmocka_unit_test(plans_of_new_rows),
         cmocka_unit_test(random_peers_keep_the_rules),
         cmocka_unit_test(no_two_rows_have_the_same_traffic),
         cmocka_unit_test(names_are_found),
