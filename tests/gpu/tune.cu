@@ -3,6 +3,11 @@
  * Ways to copy that tune_copy tries: the product's own functions with other
  * hints, numbers of loads in flight, layouts and rings. In no image but that
  * of the tool that tries them.
+ *
+ * No thread may copy the same bytes in two passes with nothing between: plain
+ * loads would then find them in the L1 cache, and a peer be "read" at 2 TB/s.
+ * So grids are either resident and sweep the buffer, or have blocks of their own
+ * for every pass (runs).
  */
 #include "bulk.cu"
 #include "copy.cu"
@@ -35,27 +40,6 @@ BY(by_cg, v = __ldcg(p), *p = v);
 BY(by_cgcs, v = __ldcg(p), __stcs(p, v));
 BY(by_cs, v = __ldcs(p), __stcs(p, v));
 BY(by_none, PTX_LOAD("ld.global.L1::no_allocate"), PTX_STORE("st.global.L1::no_allocate"));
-
-/* Each block takes runs of memory of its own, one after the other. */
-template <class By, int N>
-BW_DEVICE void copy_runs(void *dst, const void *src, uint64_t bytes, uint64_t passes)
-{
-    const uint64_t vectors = bytes / 16, run = (uint64_t)N * blockDim.x;
-
-    for (uint64_t pass = 0; pass < passes; pass++) {
-        for (uint64_t at = blockIdx.x * run; at < vectors; at += gridDim.x * run) {
-            const uint64_t i = at + threadIdx.x;
-
-            if (at + run <= vectors) {
-                copy_chunk<By, N>((uint4 *)dst + i, (const uint4 *)src + i, blockDim.x);
-            } else {
-                copy_ragged<By>((uint4 *)dst, (const uint4 *)src, i, blockDim.x, vectors);
-            }
-        }
-        copy_tail(dst, src, bytes, bw_thread(), bw_threads());
-        bw_forget();
-    }
-}
 
 /* The next loads are under way before the stores of the last ones. */
 template <class By, int N>

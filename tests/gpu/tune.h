@@ -14,7 +14,8 @@ struct variant {
     CUfunction function; /* NULL: the copy engine */
     unsigned grid, block, shared_bytes;
     bool is_product, is_engine;
-    double gb_per_s; /* 0: cannot be launched so */
+    bool has_blocks_a_pass; /* the grid is that of one pass */
+    double gb_per_s;        /* 0: cannot be launched so */
 };
 
 enum { VARIANTS_MAX = 1024, PRODUCTS_MAX = 8, TUNE_PATHS_MAX = 5 };

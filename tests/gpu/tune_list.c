@@ -2,6 +2,7 @@
 #include "tune.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *const hints[] = {"plain", "cg", "cgcs", "cs", "none"};
 
@@ -54,10 +55,13 @@ static enum bw_status add_loads(struct tuner *tuner)
                 for (unsigned blocks = 1; blocks * block <= 2048; blocks *= 2) {
                     TRY(add(tuner, name, blocks, block, 0));
                 }
-                /* As many blocks as there is work, each with one share of it. */
-                TRY(add(tuner, name, 1, block, 0));
-                tuner->variants[tuner->count - 1].grid =
-                    (unsigned)(tuner->bytes / 16 / kinds[k].vectors / block + 1);
+                if (strcmp(kinds[k].layout, "runs") == 0) {
+                    /* As many blocks as there is work, each with one share of it. */
+                    TRY(add(tuner, name, 1, block, 0));
+                    tuner->variants[tuner->count - 1].grid =
+                        (unsigned)(tuner->bytes / 16 / kinds[k].vectors / block + 1);
+                    tuner->variants[tuner->count - 1].has_blocks_a_pass = true;
+                }
             }
         }
     }
@@ -93,6 +97,7 @@ static void add_product(struct tuner *tuner, enum bw_kernel kernel)
     v->function = tuner->gpus.gpus[0].functions[kernel];
     bw_kernel_geometry(&tuner->gpus.gpus[0], kernel, tuner->bytes, &v->grid, &v->block);
     v->is_product = true;
+    v->has_blocks_a_pass = kernel == KERNEL_copy_runs;
     tuner->count++;
 }
 
@@ -107,6 +112,7 @@ enum bw_status tune_list(struct tuner *tuner)
     add_product(tuner, KERNEL_copy_sweep);
     add_product(tuner, KERNEL_copy_stride);
     add_product(tuner, KERNEL_copy_stride8);
+    add_product(tuner, KERNEL_copy_runs);
     if (bw_kernel_has_bulk(&tuner->gpus.gpus[0])) {
         add_product(tuner, KERNEL_copy_tma);
         TRY(add_bulk(tuner));

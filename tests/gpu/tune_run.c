@@ -90,7 +90,13 @@ static enum bw_status copy(struct tuner *tuner, const struct path *path, const s
             res = cu.MemcpyAsync(dst, src, bytes, tuner->stream);
         }
     } else {
-        res = cu.LaunchKernel(v->function, v->grid, 1, 1, v->block, 1, 1, v->shared_bytes,
+        const uint64_t grid = v->has_blocks_a_pass ? v->grid * passes : v->grid;
+
+        if (grid > INT32_MAX) {
+            *fits = false;
+            return BW_OK;
+        }
+        res = cu.LaunchKernel(v->function, (unsigned)grid, 1, 1, v->block, 1, 1, v->shared_bytes,
                               tuner->stream, args, NULL);
     }
     if (res == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES || res == CUDA_ERROR_INVALID_VALUE) {
