@@ -32,6 +32,7 @@ ranks() {
         mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$n" \
         bash "$root/tests/mpi/rank.sh" "$bwtool" "$@" >"$work/out" 2>"$work/err"
     status=$?
+    echo $status >"$work/status"
 }
 
 # says PATTERN: stderr has a line like that.

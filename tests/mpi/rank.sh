@@ -1,10 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# One rank of a test: RANK_EXTRA="RANK LINES" are lines of a machine file for that rank alone,
-# RANK_ARGUMENTS="RANK WORDS" more arguments.
+# One rank of a test. RANK_EXTRA="RANK LINES": lines of a machine file for that rank alone;
+# RANK_ARGUMENTS="RANK WORDS": more arguments; SHOW_ONE: it sees its own GPU only; PID_FOLDER: where
+# its process number goes.
 rank=${OMPI_COMM_WORLD_RANK:-0}
 if [ -n "${RANK_EXTRA-}" ] && [ "${RANK_EXTRA%% *}" = "$rank" ]; then
     export SIM_EXTRA=${RANK_EXTRA#* }
+fi
+if [ -n "${SHOW_ONE-}" ]; then
+    export CUDA_VISIBLE_DEVICES=$rank
+fi
+if [ -n "${PID_FOLDER-}" ]; then
+    echo $$ >"$PID_FOLDER/pid.$rank"
 fi
 if [ -n "${RANK_ARGUMENTS-}" ] && [ "${RANK_ARGUMENTS%% *}" = "$rank" ]; then
     # shellcheck disable=SC2086 # words are meant

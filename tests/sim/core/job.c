@@ -43,6 +43,7 @@ struct job {
 
 static struct job *job;
 static int me;
+static unsigned long moves_seen; /* when this process began to look */
 static char name[200];
 
 static size_t job_bytes(void)
@@ -177,6 +178,7 @@ double sim_job_begin(double now_ns)
     sim_job_lock();
     job->members[me].is_due = true;
     now_ns = job->now_ns;
+    moves_seen = job->moves;
     sim_job_unlock();
     return now_ns;
 }
@@ -191,7 +193,8 @@ bool sim_job_end(double next_ns, bool spins, bool moved)
     }
     mine = &job->members[me];
     sim_job_lock();
-    is_done = !flow_has_done(job->net, me);
+    /* A word may have come after the kernel that waits for it was looked at */
+    is_done = !flow_has_done(job->net, me) && (!spins || job->moves == moves_seen);
     mine->next_ns = next_ns;
     mine->spins = spins;
     mine->is_due = !is_done;
@@ -257,6 +260,7 @@ bool sim_job_advance(double ns)
         ns = fmax(ns, job->now_ns);
         flow_advance(job->net, ns);
         job->now_ns = ns;
+        job->members[me].is_due = true; /* until it has settled */
         for (int i = 0; i < MEMBERS_MAX; i++) {
             struct member *member = &job->members[i];
 

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Every testcase over ranks, BWTOOL BUILD RANKS: values as the links allow, and
+# the record says who and how.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+n=$3
+
+ranks "$n" h200x8 -p multinode -b 40961B -i 2 -j
+{
+    [ "$status" = 0 ] || { echo "status $status"; head -n 20 "$work/err"; }
+    python3 - "$work/out" "$n" <<'END'
+import json, sys
+record, n = json.load(open(sys.argv[1]))["bwtool"], int(sys.argv[2])
+one = 400.0  # GB/s out of a GPU, and as much in
+expected = {"all_to_one_write_sm": one, "all_from_one_read_sm": one, "broadcast_all_to_all_sm": None}
+if len(record["testcases"]) != 13:
+    print("there are", len(record["testcases"]), "testcases")
+for case in record["testcases"]:
+    if case["verdict"] != "passed":
+        print(case["name"], case["verdict"], case["reason"])
+        continue
+    if case["ranks"]["memory"] != "POSIX file descriptor":
+        print(case["name"], "memory by", case["ranks"]["memory"])
+    for matrix in case["matrices"]:
+        want = 2 * one if matrix["key"].endswith("_total") else one
+        if "broadcast_all_to_all" in case["name"]:
+            want = one * n / max(1, n - 1)  # what comes in is what the others send
+        cells = [cell for row in matrix["cells"] for cell in row if cell["value"] is not None]
+        count = n * (n - 1) if matrix["rows"] == matrix["cols"] == n else matrix["rows"] * matrix["cols"]
+        if len(cells) != count:
+            print(matrix["key"], "has", len(cells), "values, not", count)
+        for cell in cells:
+            if abs(cell["value"] / want - 1) > 0.02:
+                print(matrix["key"], cell["value"], "instead of", want)
+devices = record["devices"]
+if [d["rank"] for d in devices] != list(range(n)) or len({d["uuid"] for d in devices}) != n:
+    print("devices:", devices)
+if any("sharing" not in d or d["sharing"]["fd_handles"] != "CUDA_SUCCESS" for d in devices):
+    print("a rank's facts are missing:", devices)
+if record["environment"]["ranks"] != n:
+    print("ranks:", record["environment"]["ranks"])
+END
+} | verdict "all 13 testcases on $n ranks"
+exit $failed

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Kinds of handles, and several hosts, which are pretended: what is shared by
+# what, and what is said where nothing can be.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# kind WANTED: by what memory travelled, or the reason why not.
+kind() {
+    python3 - "$work/out" "$1" <<'END'
+import json, sys
+case = json.load(open(sys.argv[1]))["bwtool"]["testcases"][0]
+found = case["ranks"]["memory"] if "ranks" in case else case["verdict"] + ": " + str(case["reason"])
+if sys.argv[2] not in found:
+    print("found:", found)
+END
+}
+run() {
+    ranks 2 "$1" -t multinode_device_to_device_memcpy_write_sm -b 64K -i 1 -j
+    [ "$status" = 0 ] || { echo "status $status"; head -n 10 "$work/err"; }
+}
+
+{ run h200x2; kind 'POSIX file descriptor'; } | verdict "one host without IMEX: descriptors"
+{ run imex2; kind 'fabric handle'; } | verdict "one host with IMEX: fabric handles"
+export BWTOOL_PRETEND_HOSTS=2
+{ run imex2; kind 'fabric handle'; } | verdict "two hosts of one clique: fabric handles"
+{ run h200x2; kind 'between the hosts: rank 0 (pretended-host-0): [CUDA_ERROR_NOT_PERMITTED] no IMEX channel'; } |
+    verdict "two hosts without IMEX: waived, and why"
+RANK_EXTRA='1 gpu * state fabric 2' run imex2 >"$work/unused"
+kind 'rank 1 (pretended-host-1): the GPU is in no NVLink fabric yet: its registration is in progress' |
+    verdict "a GPU that is not registered"
+unset BWTOOL_PRETEND_HOSTS
+RANK_EXTRA='0 peer 0 1 off' run h200x2 >"$work/unused"
+kind "cannot reach the memory of rank 1's GPU 1" | verdict "no way from one GPU to the other"
+exit $failed

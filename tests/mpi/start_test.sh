@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Starting together: lists, one rank, too many ranks, other options, ranks that
+# see one GPU each, and what rank 0 does alone.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+ranks 2 h200x2 -l
+{
+    [ "$status" = 0 ] || echo "status $status"
+    [ "$(grep -c '^0, ' "$work/out")" = 1 ] || echo "the list is there more than once, or not at all"
+} | verdict "mpirun -n 2 bwtool -l"
+
+ranks 1 h200x2 -t multinode_bisect_write_ce device_to_device_memcpy_read_ce -b 64K -i 1
+{
+    [ "$status" = 0 ] || echo "status $status"
+    grep -q '^Waived: multinode_bisect_write_ce: needs one MPI rank a GPU' "$work/out" ||
+        echo "no waiver"
+    grep -q '^SUM device_to_device_memcpy_read_ce 800.00' "$work/out" || echo "no sum"
+} | verdict "one rank is one process"
+
+ranks 2 h200x2 -t device_to_device_memcpy_read_ce multinode_device_to_device_memcpy_read_ce cpu_copy \
+    -b 64K -i 1
+{
+    [ "$status" = 0 ] || echo "status $status"
+    says '2 of the testcases concern one process: rank 0 runs them alone'
+    [ "$(grep -c '^SUM' "$work/out")" = 3 ] || cat "$work/out"
+} | verdict "rank 0 alone where no other is needed"
+
+ranks 3 h200x2 -t multinode_bisect_write_ce -b 64K
+{
+    [ "$status" = 3 ] || echo "status $status"
+    says 'rank 2 .*more ranks than GPUs: 3 ranks were started on .*, and this one sees 2 GPUs'
+} | verdict "more ranks than GPUs"
+
+RANK_ARGUMENTS='1 -m' ranks 2 h200x2 -t multinode_bisect_write_ce -b 64K
+{
+    [ "$status" = 2 ] || echo "status $status"
+    says "rank 1 is started with other options than rank 0: '.* -m' instead of"
+} | verdict "other options"
+
+export SHOW_ONE=1
+ranks 2 h200x2 -t multinode_device_to_device_memcpy_read_ce -b 64K -i 1
+{
+    [ "$status" = 0 ] || echo "status $status"
+    says '2 of 2 ranks see only their own GPU'
+    grep -q '^SUM multinode_device_to_device_memcpy_read_ce 800.00' "$work/out" || cat "$work/out"
+} | verdict "ranks that see one GPU each"
+unset SHOW_ONE
+
+CUDA_VISIBLE_DEVICES=1 ranks 2 h200x2 -t multinode_bisect_write_ce -b 64K
+{
+    [ "$status" = 3 ] || [ "$status" = 1 ] || echo "status $status"
+    says 'ranks 0 and 1 of .* have the same GPU'
+} | verdict "two ranks on one GPU"
+exit $failed
