@@ -133,3 +133,24 @@ RING(4096)
 RING(8192)
 RING(16384)
 RING(32768)
+
+/*
+ * The access pattern of nvbandwidth's two-way copies between GPU and host, for
+ * explaining their figures: every thread copies its own 16 bytes again and
+ * again, even warps one way, odd warps the other; nothing sweeps the buffer.
+ * Blocks are a multiple of 64 threads wide, and threads as many as there are
+ * vectors in both buffers.
+ */
+BW_KERNEL BW_BOUNDS(512) tune_own_pattern(uint4 *fwd_dst, const uint4 *fwd_src, uint4 *rev_dst,
+                                          const uint4 *rev_src, uint64_t vectors, uint64_t passes)
+{
+    const uint64_t i = bw_thread() / 64 * 32 + bw_thread() % 32;
+    const int is_back = bw_thread() / 32 % 2;
+    const uint4 *src = is_back ? rev_src + i : fwd_src + i;
+    uint4 *dst = is_back ? rev_dst + i : fwd_dst + i;
+
+    for (uint64_t pass = 0; pass < passes && i < vectors; pass++) {
+        *dst = __ldcg(src);
+        bw_forget();
+    }
+}
