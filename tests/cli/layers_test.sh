@@ -4,6 +4,7 @@
 # none but base, and results are printed in one place. Reads the sources; the
 # arguments that every shell test gets are not used.
 set -u
+shopt -s lastpipe # verdict, at the end of a pipe, has to set a variable of ours
 root=$(cd "$(dirname "$0")/../.." && pwd)
 
 # First may include all that follow; nothing includes from those before it.
@@ -18,7 +19,7 @@ declare -A home=(
     [plan]=plan [testcase]=plan
     [world]=world [pass]=world
     [topology]=host [cpu]=host
-    [cu]=gpu [cu_compat]=gpu [gpu]=gpu [kernels]=gpu [memory]=gpu [share]=gpu [nvml]=gpu [pci]=gpu [params]=gpu
+    [cu]=gpu [cu_compat]=gpu [gpu]=gpu [kernels]=gpu [memory]=gpu [share]=gpu [multicast]=gpu [nvml]=gpu [pci]=gpu [params]=gpu
     [status]=base [log]=base [clock]=base [text]=base
 )
 

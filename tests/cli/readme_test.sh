@@ -4,6 +4,7 @@
 # there is stands in them, and nothing else does.
 # shellcheck disable=SC2016 # backquotes below are Markdown's
 set -u
+shopt -s lastpipe # verdict, at the end of a pipe, has to set a variable of ours
 bwtool=$1
 root=$(cd "$(dirname "$0")/../.." && pwd)
 readme=$root/README.md

@@ -5,6 +5,7 @@
 # used.
 # shellcheck disable=SC2016 # what is in single quotes is for other shells
 set -u
+shopt -s lastpipe # verdict, at the end of a pipe, has to set a variable of ours
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

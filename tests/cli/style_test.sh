@@ -6,6 +6,7 @@
 # fault. The arguments that
 # every shell test gets are not used.
 set -u
+shopt -s lastpipe # verdict, at the end of a pipe, has to set a variable of ours
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root" || exit 1
 
