@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the tests of several ranks share. Each gets BWTOOL and the build folder.
 # Ranks run on simulated GPUs; they give the CPU away when idle.
+shopt -s lastpipe # verdict, at the end of a pipe, has to set a variable of ours
 bwtool=$1
 build=$2
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who gets a descriptor of a rank, and who does not. */
+#include "unit.h"
+
+#include "bwtool/clock.h"
+#include "bwtool/log.h"
+#include "bwtool/pass.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../src/world/pass_wire.h"
+
+enum { RANKS = 2, BYTES = 4096 };
+
+struct owner {
+    struct bw_pass pass;
+    pthread_t thread;
+    int fd;
+    unsigned ms;
+    enum bw_status st;
+};
+
+static uint64_t in_ms(unsigned ms)
+{
+    return bw_clock_ns() + (uint64_t)ms * 1000000;
+}
+
+static void *serve(void *argument)
+{
+    struct owner *owner = argument;
+
+    owner->st = bw_pass_serve(&owner->pass, NULL, owner->fd, BYTES, in_ms(owner->ms));
+    return NULL;
+}
+
+/* Rank 0 shares a file with "shared" in it. */
+static void begin_for(struct owner *owner, int ranks, unsigned ms)
+{
+    bw_log_fini();
+    memset(owner, 0, sizeof(*owner));
+    owner->ms = ms;
+    owner->fd = memfd_create("pass-test", MFD_CLOEXEC);
+    assert_true(owner->fd >= 0);
+    assert_int_equal(write(owner->fd, "shared", 6), 6);
+    assert_int_equal(bw_pass_open(&owner->pass, 0, ranks), BW_OK);
+    assert_int_equal(pthread_create(&owner->thread, NULL, serve, owner), 0);
+}
+
+static void begin(struct owner *owner, unsigned ms)
+{
+    begin_for(owner, RANKS, ms);
+}
+
+static enum bw_status end(struct owner *owner)
+{
+    pthread_join(owner->thread, NULL);
+    close(owner->fd);
+    bw_pass_close(&owner->pass);
+    return owner->st;
+}
+
+static enum bw_status fetch(const struct bw_pass_ticket *ticket, int *fd)
+{
+    const struct bw_pass me = {.listener = -1, .me = 1, .ranks = RANKS};
+    uint64_t bytes = 0;
+    const enum bw_status st = bw_pass_fetch(&me, ticket, 0, in_ms(3000), fd, &bytes);
+
+    assert_true(st != BW_OK || bytes == BYTES);
+    return st;
+}
+
+static int call(const struct owner *owner)
+{
+    struct sockaddr_un address;
+    const socklen_t length = bw_pass_address(&owner->pass.ticket, 0, &address);
+    const int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(connect(sock, (const struct sockaddr *)&address, length), 0);
+    return sock;
+}
+
+/* True if the owner hangs up without a byte. */
+static bool gets_nothing(int sock)
+{
+    char reply[64];
+    const ssize_t n = recv(sock, reply, sizeof(reply), 0);
+
+    close(sock);
+    return n <= 0;
+}
+
+static void right_token(void **state)
+{
+    struct owner owner;
+    char text[6];
+    int fd = -1;
+
+    (void)state;
+    begin(&owner, 5000);
+    assert_int_equal(fetch(&owner.pass.ticket, &fd), BW_OK);
+    assert_int_equal(pread(fd, text, sizeof(text), 0), 6);
+    assert_memory_equal(text, "shared", 6);
+    close(fd);
+    assert_int_equal(end(&owner), BW_OK);
+    assert_int_equal(owner.pass.refused, 0);
+}
+
+static void wrong_token(void **state)
+{
+    struct owner owner;
+    struct bw_pass_ticket ticket;
+    int fd = -1;
+
+    (void)state;
+    begin(&owner, 5000);
+    ticket = owner.pass.ticket;
+    ticket.token[31] ^= 1;
+    assert_int_equal(fetch(&ticket, &fd), BW_ERR_SYSTEM);
+    assert_int_equal(fd, -1);
+    assert_int_equal(fetch(&owner.pass.ticket, &fd), BW_OK); /* it goes on serving */
+    close(fd);
+    assert_int_equal(end(&owner), BW_OK);
+    assert_int_equal(owner.pass.refused, 1);
+}
+
+static void rubbish_and_silence(void **state)
+{
+    struct owner owner;
+    int silent = -1;
+    int sock = -1;
+    int fd = -1;
+
+    (void)state;
+    begin(&owner, 5000);
+    silent = call(&owner);
+    sock = call(&owner);
+    assert_int_equal(send(sock, "rubbish", 7, MSG_NOSIGNAL), 7);
+    assert_true(gets_nothing(sock));
+    assert_int_equal(fetch(&owner.pass.ticket, &fd), BW_OK);
+    close(fd);
+    assert_int_equal(end(&owner), BW_OK);
+    assert_true(gets_nothing(silent));
+}
+
+/* A rank that comes a second time gets nothing; the other one is waited for. */
+static void twice(void **state)
+{
+    struct owner owner;
+    struct bw_pass other = {.listener = -1, .me = 2, .ranks = RANKS + 1};
+    uint64_t bytes = 0;
+    int fd = -1;
+
+    (void)state;
+    begin_for(&owner, RANKS + 1, 5000);
+    assert_int_equal(fetch(&owner.pass.ticket, &fd), BW_OK);
+    close(fd);
+    fd = -1;
+    assert_int_equal(fetch(&owner.pass.ticket, &fd), BW_ERR_SYSTEM);
+    assert_int_equal(fd, -1);
+    assert_int_equal(bw_pass_fetch(&other, &owner.pass.ticket, 0, in_ms(3000), &fd, &bytes), BW_OK);
+    close(fd);
+    assert_int_equal(end(&owner), BW_OK);
+    assert_int_equal(owner.pass.refused, 1);
+}
+
+/* Another user's process that knows everything is still another user's. */
+static void other_user(void **state)
+{
+    struct owner owner;
+    pid_t child = 0;
+    int status = 0;
+    int fd = -1;
+
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    begin(&owner, 5000);
+    child = fork();
+    if (child == 0) {
+        const bool is_other = setuid(65534) == 0;
+
+        _exit(is_other && fetch(&owner.pass.ticket, &fd) != BW_OK && fd == -1 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(fetch(&owner.pass.ticket, &fd), BW_OK);
+    close(fd);
+    assert_int_equal(end(&owner), BW_OK);
+}
+
+static void nobody(void **state)
+{
+    struct owner owner;
+
+    (void)state;
+    begin(&owner, 200);
+    assert_int_equal(end(&owner), BW_ERR_TIMEOUT);
+    assert_string_equal(bw_log_reason(),
+                        "rank 1 did not come for the descriptor of rank 0 in time");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(right_token),         cmocka_unit_test(wrong_token),
+        cmocka_unit_test(rubbish_and_silence), cmocka_unit_test(twice),
+        cmocka_unit_test(other_user),          cmocka_unit_test(nobody),
+    };
+
+    bw_log_init(true, false);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
