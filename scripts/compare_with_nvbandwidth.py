@@ -396,8 +396,8 @@ def arguments():
     options = parser.parse_args()
     if options.rounds < 2:
         parser.error("--rounds %d: at least 2, because the first is dropped" % options.rounds)
-    for path in (options.peer, options.bwtool, options.pattern):
-        if path is not None and not os.access(path, os.X_OK) or os.path.isdir(path):
+    for path in filter(None, (options.peer, options.bwtool, options.pattern)):
+        if not os.access(path, os.X_OK) or os.path.isdir(path):
             parser.error("%s is no program" % path)
     return options
 
