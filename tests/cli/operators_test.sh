@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Operators over symmetric memory on simulated GPUs: every row and every byte,
+# with 1, 2, 3, 4 and 8 ranks; planted faults must be seen; lines and exit
+# statuses that programs rely on.
+set -u
+bwtool=$1
+build=$2
+root=$(cd "$(dirname "$0")/../.." && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+
+verdict() { # NAME, and on stdin what is wrong
+    local found
+    found=$(cat)
+    if [ -z "$found" ]; then
+        printf 'ok %s\n' "$1"
+    else
+        printf '%s\nnot ok %s\n' "$found" "$1"
+        failed=1
+    fi
+}
+
+# on GPUS ARGS...: run there; what it says is in $dir/out and $dir/err.
+on() {
+    local gpus=$1
+    shift
+    printf 'gpus %d\ninclude %s/tests/sim/machines/h200.txt\n' "$gpus" "$root" >"$dir/machine"
+    LD_LIBRARY_PATH=$build/sim SIM_MACHINE=$dir/machine timeout 120 \
+        "$bwtool" -i 1 --loopCount 1 "$@" >"$dir/out" 2>"$dir/err"
+}
+
+expect() { # STATUS ACTUAL
+    if [ "$1" -ne "$2" ]; then
+        echo "exit status $2, not $1"
+        cat "$dir/err"
+    fi
+}
+
+for gpus in 1 2 3 4 8; do
+    {
+        on "$gpus" -p shmem_ -b 2K
+        expect 0 $?
+        if [ "$gpus" -gt 1 ] && grep '^Waived' "$dir/out" | grep -v multicast; then
+            echo "waived without need"
+        fi
+    } | verdict "all rows, every byte, $gpus ranks"
+done
+
+for dtype in fp16 bf16 fp32 int32 int8; do
+    {
+        on 3 -p shmem_reduce shmem_all --dtype "$dtype" --sweep 1B:999B:999
+        expect 0 $?
+    } | verdict "one element, and counts that no rank divides, 3 ranks, $dtype"
+done
+
+for row in shmem_all_gather_push shmem_reduce_scatter_pull shmem_all_reduce_two_shot \
+    shmem_broadcast_ce; do
+    {
+        on 2 -t "$row" --placement b -b 2K
+        expect 0 $?
+        grep -Eq ' B +[0-9]' "$dir/out" || cat "$dir/out"
+    } | verdict "$row with copies outside of the kernel"
+done
+
+{
+    on 2 -t shmem_all_gather_push --placement a -b 2K
+    expect 2 $?
+    grep -q 'placement A would not be honest' "$dir/err" || cat "$dir/err"
+} | verdict "an impossible placement is an error that explains itself"
+
+# Fault kinds are those of tests/sim/kernels/shmem_faults.h, then the rank.
+while read -r fault row what; do
+    {
+        SIM_SHMEM_FAULT=$fault on 2 -t "$row" -b 2K
+        expect 1 $?
+        grep -Eq "$what" "$dir/err" || cat "$dir/err"
+    } | verdict "fault $fault in $row is seen"
+done <<'END'
+1:1 shmem_all_gather_push gave up
+2:1 shmem_all_gather_push gave up
+11:1 shmem_broadcast_push are wrong
+12:0 shmem_reduce_scatter_tiles are wrong
+4:1 shmem_all_gather_ll gave up
+13:0 shmem_all_gather_ll are wrong
+3:0 shmem_all_reduce_poison are wrong
+2:0 shmem_barrier gave up
+END
+
+{
+    on 2 -t shmem_all_reduce -b 2K --corrupt-word 77
+    expect 1 $?
+    grep -q 'verification failed after the timed loop: 4 bytes are wrong' "$dir/err" || cat "$dir/err"
+} | verdict "a flipped word is seen"
+
+{
+    on 2 -t shmem_all_gather -b 2K --perf
+    expect 0 $?
+    n='([0-9.]+|N/A)'
+    line="^\[PERF\] pe=[01] e2e_us=$n kernel_us=$n algo_bandwidth_GBps=$n"
+    line+=" e2e_bus_bandwidth_GBps=$n kernel_bus_bandwidth_GBps=$n bandwidth_utilization_pct=$n"
+    line+=" payload_bytes=2048 bus_factor=0.500000 peak_bandwidth_GBps=450.00$"
+    [ "$(grep -Ec "$line" "$dir/out")" -eq 2 ] || cat "$dir/out"
+} | verdict "[PERF] lines have their keys in order, one a rank"
+
+{
+    on 2 -t shmem_put -b 4M --peak nvlink=100000
+    expect 4 $?
+    on 2 -t shmem_put -b 4M
+    expect 0 $?
+} | verdict "below 20 % of the peak the exit status is 4"
+
+exit $failed
