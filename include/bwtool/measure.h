@@ -29,15 +29,28 @@ struct bw_sampling {
     bool skip_verification;
     bool no_multicast;        /* as if there were none                          */
     unsigned multicast_width; /* bytes of a multicast store: 16 or 4            */
-    bool bind;             /* to the NUMA node nearest to the GPU           */
-    uint64_t corrupt_word; /* test hook: after the copies, spoil this 32-bit word of each
-                              measured destination; UINT64_MAX: don't       */
+    bool bind;                /* to the NUMA node nearest to the GPU           */
+    uint64_t corrupt_word;    /* test hook: after the copies, spoil this 32-bit word of each
+                                 measured destination; UINT64_MAX: don't       */
     const struct bw_peak_override *peaks; /* --peak; borrowed              */
     size_t peak_count;
 };
 
 /* True if the time that --max-time gives is over. */
 bool bw_sampling_is_over(const struct bw_sampling *sampling);
+
+/*
+ * How a copy that the host starts spends its time: of the first sample of the
+ * cell's last gate. All but held_ns together is what a caller waits for from
+ * his call to seeing the end; the host looks at intervals of up to 50 us.
+ */
+struct bw_life {
+    double submit_ns;     /* the calls that put its copies into the queue               */
+    double held_ns;       /* then, behind the gate: the measurement's own, no copy's    */
+    double queue_ns;      /* from the gate's opening until the host saw that it began   */
+    double engine_ns;     /* from its begin to its end, by events; 0: nothing is known  */
+    double completion_ns; /* from then until the host saw the end                       */
+};
 
 /* One cell of a result. Zeroed: N/A without a reason. */
 struct bw_cell {
@@ -54,6 +67,7 @@ struct bw_cell {
     enum bw_status status;     /* why it is not present; BW_OK if not asked for    */
     char *reason;              /* in words; NULL if none; the cell's own           */
     char *doubt;               /* present, but not to be trusted, and why; NULL: fine */
+    struct bw_life life;       /* of a copy by a GPU                                    */
     struct bw_peak peak;       /* what its link could do                                */
 };
 

@@ -112,6 +112,7 @@ static enum bw_status fill_first(const struct bw_crew *crew, struct bw_cell *cel
     enum bw_status st = BW_OK;
 
     TRY(fill_from(crew, cell, &crew->series[0], counted(crew, 0)));
+    cell->life = lane->life;
     if (lane->lane_plan->is_split && lane->reverse_ns > 0) {
         cell->reverse_gb_per_s = lane->reverse_bytes / lane->reverse_ns;
     }
@@ -129,6 +130,7 @@ static enum bw_status fill_each(const struct bw_crew *crew, struct bw_cell **cel
         struct bw_cell *cell = is_pair ? &cells[k][at] : &cells[0][at + k];
 
         TRY(fill_from(crew, cell, &crew->series[k], counted(crew, k)));
+        cell->life = crew->lanes[k].life;
     }
     if (is_pair) {
         TRY(fill_sum(crew, &cells[2][at]));

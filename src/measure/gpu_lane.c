@@ -209,9 +209,8 @@ enum bw_status bw_gpu_lane_poison(struct bw_lane *lane, const struct bw_round *r
     enum bw_status st = BW_OK;
 
     for (unsigned i = 0; i < lane->path_count && lane->step->op != OP_READ; i++) {
-        const enum bw_kernel kernel = lane->paths[i].dst_end.mem == MEM_MULTICAST
-                                          ? KERNEL_multicast_poison
-                                          : KERNEL_poison;
+        const enum bw_kernel kernel =
+            lane->paths[i].dst_end.mem == MEM_MULTICAST ? KERNEL_multicast_poison : KERNEL_poison;
         uint32_t seed = bw_gpu_lane_seed(lane, round, i);
         void *args[] = {&lane->paths[i].dst, &lane->bytes, &seed};
 
@@ -230,12 +229,16 @@ enum bw_status bw_gpu_lane_begin(struct bw_lane *lane, const struct bw_round *ro
     TRY(bw_gpu_lane_poison(lane, round));
     TRY(bw_gate_hold(lane->session->gate, lane->gpu, lane->stream));
     TRY(CU(cu.EventRecord(lane->events[0], lane->stream)));
+    lane->begun_ns = bw_clock_ns();
 out:
     return st;
 }
 
 enum bw_status bw_gpu_lane_mark(struct bw_lane *lane, unsigned i)
 {
+    if (i == 0) {
+        lane->submitted_ns = bw_clock_ns();
+    }
     return CU(cu.EventRecord(lane->events[i + 1], lane->stream));
 }
 
@@ -257,6 +260,32 @@ static uint64_t patience_ns(const struct bw_lane *lane, const struct bw_round *r
     return seconds * 1000 * 1000 * 1000 + (uint64_t)fmin(bytes / 0.1, 1e18);
 }
 
+static double between(uint64_t begin_ns, uint64_t end_ns)
+{
+    return end_ns > begin_ns ? (double)(end_ns - begin_ns) : 0;
+}
+
+/* What the host saw too late of the begin, it saw of the end: the sum is right. */
+static enum bw_status tell_life(struct bw_lane *lane)
+{
+    const double run_ns = between(lane->released_ns, lane->seen_ended_ns);
+    struct bw_life life = {
+        .submit_ns = between(lane->begun_ns, lane->submitted_ns),
+        .held_ns = between(lane->submitted_ns, lane->released_ns),
+        .queue_ns = between(lane->released_ns, lane->seen_begun_ns),
+    };
+    enum bw_status st = BW_OK;
+    float ms = 0;
+
+    TRY(CU(cu.EventElapsedTime(&ms, lane->events[0], lane->events[1])));
+    life.engine_ns = fmin((double)ms * 1e6, run_ns);
+    life.queue_ns = fmin(life.queue_ns, run_ns - life.engine_ns);
+    life.completion_ns = run_ns - life.engine_ns - life.queue_ns;
+    lane->life = life;
+out:
+    return st;
+}
+
 enum bw_status bw_gpu_lane_wait(struct bw_lane *lane, const struct bw_round *round)
 {
     const uint64_t patience = patience_ns(lane, round);
@@ -270,8 +299,12 @@ enum bw_status bw_gpu_lane_wait(struct bw_lane *lane, const struct bw_round *rou
                                                       : cu.EventQuery(lane->events[done]);
 
         if (res == CUDA_SUCCESS) {
+            const uint64_t now_ns = bw_clock_ns();
+
+            lane->seen_begun_ns = done == 0 ? now_ns : lane->seen_begun_ns;
+            lane->seen_ended_ns = done == 1 ? now_ns : lane->seen_ended_ns;
             done = lane->lane_plan->is_load ? round->samples + 1 : done + 1;
-            deadline_ns = bw_clock_ns() + patience;
+            deadline_ns = now_ns + patience;
             looks = 0;
             continue;
         }
@@ -288,6 +321,7 @@ enum bw_status bw_gpu_lane_wait(struct bw_lane *lane, const struct bw_round *rou
             bw_clock_sleep_us(looks < 64 ? 10 : 50);
         }
     }
+    TRY(lane->lane_plan->is_load ? BW_OK : tell_life(lane));
 out:
     return st;
 }

@@ -95,6 +95,9 @@ struct bw_lane {
     struct bw_path paths[BW_PATHS_MAX]; /* the second: what a split-warp kernel copies back */
     unsigned path_count;
     CUstream stream;
+    /* The life of the round's first sample: by the host's clock, and by events. */
+    uint64_t begun_ns, submitted_ns, released_ns, seen_begun_ns, seen_ended_ns;
+    struct bw_life life;
     CUevent *events; /* start, and the end of each sample */
     unsigned event_count;
     struct bw_slip work;  /* of kernels that report; an array of one a sample */

@@ -8,6 +8,7 @@
 #include "session.h"
 #include "warm.h"
 
+#include "bwtool/clock.h"
 #include "bwtool/log.h"
 #include "bwtool/state.h"
 
@@ -125,10 +126,13 @@ out:
 
 static void release(struct bw_crew *crew)
 {
+    const uint64_t now_ns = bw_clock_ns();
+
     if (crew->session->gate != NULL) {
         bw_gate_release(crew->session->gate);
     }
     for (size_t i = 0; i < lane_count(crew); i++) {
+        crew->lanes[i].released_ns = now_ns;
         if (crew->lanes[i].ops->release != NULL) {
             crew->lanes[i].ops->release(&crew->lanes[i]);
         }

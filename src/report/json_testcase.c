@@ -27,6 +27,24 @@ static json_t *samples_of(const struct bw_cell *cell)
     return list;
 }
 
+/* Of as many copies as a sample has. */
+static json_t *life_of(const struct bw_cell *cell)
+{
+    const struct bw_life *life = &cell->life;
+    json_t *object = json_object();
+
+    bw_json_set(object, "copies", bw_json_count(cell->copies));
+    bw_json_set(object, "submit_ns", bw_json_real(life->submit_ns));
+    bw_json_set(object, "held_ns", bw_json_real(life->held_ns));
+    bw_json_set(object, "queue_ns", bw_json_real(life->queue_ns));
+    bw_json_set(object, "engine_ns", bw_json_real(life->engine_ns));
+    bw_json_set(object, "completion_ns", bw_json_real(life->completion_ns));
+    bw_json_set(
+        object, "end_to_end_ns",
+        bw_json_real(life->submit_ns + life->queue_ns + life->engine_ns + life->completion_ns));
+    return object;
+}
+
 static void set_measured(json_t *object, const struct bw_testcase *tc, const struct bw_cell *cell,
                          bool has_samples)
 {
@@ -48,6 +66,9 @@ static void set_measured(json_t *object, const struct bw_testcase *tc, const str
     bw_json_set(object, "seconds", bw_json_real(cell->seconds));
     if (tc != NULL && bw_testcase_is_split(tc)) {
         bw_json_set(object, "reverse_gb_per_s", bw_json_real(cell->reverse_gb_per_s));
+    }
+    if (!is_latency && cell->life.engine_ns > 0) {
+        bw_json_set(object, "life", life_of(cell));
     }
     if (has_samples && cell->samples != NULL) {
         bw_json_set(object, "samples", samples_of(cell));
