@@ -74,7 +74,7 @@ else
     skip "spelling: no codespell"
 fi
 if command -v shellcheck >/dev/null; then
-    shellcheck -S info -x -P scripts "${scripts[@]}" 2>&1 | verdict "shellcheck"
+    shellcheck -S info -x -P SCRIPTDIR -P scripts "${scripts[@]}" 2>&1 | verdict "shellcheck"
 else
     skip "scripts: no shellcheck"
 fi

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# shellcheck disable=SC2046,SC2086 # words are meant to be split
 # SPDX-License-Identifier: Apache-2.0
 # A rank that is killed, or stopped, ends the job with a line that says which,
 # and leaves no process behind.

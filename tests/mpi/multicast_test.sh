@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# shellcheck disable=SC2046,SC2086 # words are meant to be split
 # SPDX-License-Identifier: Apache-2.0
 # Multicast over ranks: both widths, each step failing, and ways to do without.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
