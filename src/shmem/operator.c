@@ -94,7 +94,7 @@
  */
 /* clang-format off */
 const struct bw_operator bw_operators[] = {
-    ROW("shmem_put", PUT, SM, DIRECT, copy_stride, R, R, 0, 0, 0, 0, false,
+    ROW("shmem_put", PUT, SM, DIRECT, copy_stride8, R, R, 0, 0, 0, 0, false,
         "SM stores from rank 0's memory into rank 1's symmetric output; no staging"),
     ROW("shmem_get", GET, SM, DIRECT, copy_stride8, R, R, 0, 0, 0, 0, false,
         "SM loads of rank 0 from rank 1's symmetric input into its own output; no staging"),
