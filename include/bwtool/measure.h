@@ -79,6 +79,8 @@ struct bw_session {
     int *gpu_node;            /* NUMA node nearest to each GPU, -1: unknown */
     struct bw_bench *benches; /* per GPU: what work that is not timed needs     */
     void *slips;              /* pinned: copies of what kernels report          */
+    const bool *pairs;        /* borrowed: of the pairs of GPUs, those to be measured; NULL: all */
+    bool wants_huge_pages;    /* warn where host memory has none */
     struct bw_pool *pool;
     struct bw_gate *gate;
     struct bw_state *state; /* of the GPUs; NULL: not watched */
@@ -131,6 +133,8 @@ enum bw_status bw_session_choose_gpu(const struct bw_world *world, const struct 
 
 /* By what the ranks share memory ("POSIX file descriptor"); NULL if they do not. */
 const char *bw_session_shared_by(const struct bw_session *session);
+/* How far apart the ranks' streams start, at most, in ns; NAN if that is not known. */
+double bw_session_skew_ns(const struct bw_session *session);
 
 /*
  * Why the testcase cannot run here, as a sentence without full stop that the

@@ -48,6 +48,7 @@ struct bw_testcase_result {
     uint64_t buffer_bytes;         /* of this testcase: a latency has its own */
     struct bw_shmem_result *shmem; /* an operator's points; NULL for all others */
     const char *shared_by;   /* several ranks: the kind of handle that memory travelled by; NULL */
+    double skew_ns;          /* several ranks: how far apart their streams start */
     struct bw_world_use use; /* several ranks: what they have cost each other */
     double wall_seconds;
     struct bw_gpu_record *records; /* of the GPUs, by ordinal; NULL: nothing is known */

@@ -3,6 +3,7 @@
 
 #include "inventory.h"
 #include "operators.h"
+#include "pairs.h"
 #include "ranks.h"
 
 #include "bwtool/clock.h"
@@ -25,6 +26,7 @@ struct runner {
     struct bw_run run;
     const struct bw_report_ops *ops; /* NULL in ranks that do not report */
     struct bw_report report;
+    bool *pairs;               /* of GPUs, those to be measured; NULL: all */
     enum bw_status gpu_status; /* BW_OK, or why there is no GPU to use */
     bool needs_gpus;
     bool is_over; /* nothing more can be measured on the GPUs */
@@ -146,6 +148,12 @@ static enum bw_status open_session(struct runner *r)
         TRY(bw_ranks_share_all(&r->session, &r->selection, &r->run.sampling));
         bw_inventory_sharing(&r->run, &r->session);
     }
+    r->session.wants_huge_pages = r->options->use_huge_pages;
+    if (r->session.has_gpus) {
+        TRY(bw_pairs_choose(r->options, &r->session.gpus, r->session.gpus.count,
+                            r->session.gpus.peer, &r->pairs));
+        r->session.pairs = r->pairs;
+    }
 out:
     return st;
 }
@@ -220,6 +228,7 @@ static void run_one(struct runner *r, struct bw_testcase_result *result)
     result->status = measure(r, result);
     if (has_ranks(r) && bw_testcase_is_multinode(result->tc)) {
         result->shared_by = bw_session_shared_by(&r->session);
+        result->skew_ns = bw_session_skew_ns(&r->session);
         result->use = (struct bw_world_use){r->world->use.collectives - before.collectives,
                                             r->world->use.bytes - before.bytes,
                                             r->world->use.seconds - before.seconds};
@@ -354,6 +363,7 @@ static void close_all(struct runner *r)
     bw_topology_close(r->topology);
     bw_selection_free(&r->selection);
     bw_run_free(&r->run);
+    free(r->pairs);
 }
 
 int bw_run_all(const struct bw_options *options, struct bw_world *world, int argc, char **argv)

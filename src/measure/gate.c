@@ -233,6 +233,11 @@ enum bw_status bw_gate_verdict(const struct bw_gate *gate)
     return BW_OK;
 }
 
+uint64_t bw_gate_opened_ns(const struct bw_gate *gate)
+{
+    return gate->page->reports[0].opened_ns;
+}
+
 void bw_gate_set_timeout_ns(struct bw_gate *gate, uint64_t timeout_ns)
 {
     gate->timeout_ns = timeout_ns;

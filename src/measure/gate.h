@@ -50,6 +50,9 @@ void bw_gate_release(struct bw_gate *gate);
 /* After all held streams are done: BW_ERR_TIMEOUT, logged, if one had given up waiting. */
 enum bw_status bw_gate_verdict(const struct bw_gate *gate);
 
+/* By the GPU's own timer, when the first held stream saw the gate open. */
+uint64_t bw_gate_opened_ns(const struct bw_gate *gate);
+
 /* For tests: how long a hold lasts at most. */
 void bw_gate_set_timeout_ns(struct bw_gate *gate, uint64_t timeout_ns);
 

@@ -55,6 +55,7 @@ struct bw_ranks {
     unsigned slots;  /* of each rank */
     unsigned *taken; /* by rank, in this launch */
     double open_ms;
+    double skew_ns; /* the furthest that a rank's stream was found to start from rank 0's */
     struct bw_ranks_multicast multicast;
 };
 
@@ -87,6 +88,9 @@ enum bw_status bw_ranks_take(struct bw_ranks *ranks, int rank, CUdeviceptr *ptr)
 void bw_ranks_open_multicast_all(struct bw_session *session, unsigned slots, uint64_t buffer_bytes);
 /* Once nobody's GPU uses it any more. Not collective. */
 void bw_ranks_close_multicast(struct bw_session *session);
+
+/* Find ranks->skew_ns, by a gate for each rank. Collective. */
+enum bw_status bw_ranks_find_skew_all(struct bw_session *session);
 
 /* The next of those buffers: where all are written, and where this rank's own is. */
 enum bw_status bw_ranks_take_multicast(struct bw_ranks *ranks, CUdeviceptr *all, CUdeviceptr *own);

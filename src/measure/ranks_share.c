@@ -267,6 +267,9 @@ enum bw_status bw_session_share_all(struct bw_session *session,
         open_gate(session, &st);
         st = bw_world_agree_all(world, st, "opening the ranks' gate");
     }
+    if (st == BW_OK) {
+        st = bw_ranks_find_skew_all(session);
+    }
     if (st != BW_OK) {
         st = bw_world_explain_all(world, st, s.refusal != NULL ? s.refusal : bw_log_reason(),
                                   &ranks->reason);
@@ -274,8 +277,10 @@ enum bw_status bw_session_share_all(struct bw_session *session,
     ranks->status = st;
     ranks->open_ms = (double)(bw_clock_ns() - start_ns) * 1e-6;
     if (st == BW_OK && bw_world_is_root(world)) {
-        bw_verbose("%d ranks share %.1f MiB each by %s: %.1f ms", world->ranks,
-                   (double)s.bytes / (1024 * 1024), bw_share_name(ranks->kind), ranks->open_ms);
+        bw_verbose("%d ranks share %.1f MiB each by %s: %.1f ms; their streams start within %.0f "
+                   "ns of the first's",
+                   world->ranks, (double)s.bytes / (1024 * 1024), bw_share_name(ranks->kind),
+                   ranks->open_ms, ranks->skew_ns);
     }
     end_sharing(&s);
     if (st == BW_OK && multicast_slots > 0) {

@@ -7,6 +7,7 @@
 #include "bwtool/nvml.h"
 #include "bwtool/text.h"
 
+#include <math.h>
 #include <stddef.h>
 
 static bool has_peers(const struct bw_gpus *gpus)
@@ -81,6 +82,12 @@ const char *bw_session_shared_by(const struct bw_session *session)
                : bw_share_name(session->ranks->kind);
 }
 
+double bw_session_skew_ns(const struct bw_session *session)
+{
+    return session->ranks == NULL || session->ranks->status != BW_OK ? NAN
+                                                                     : session->ranks->skew_ns;
+}
+
 char *bw_session_waiver(const struct bw_session *session, const struct bw_testcase *tc)
 {
     const unsigned needs = bw_testcase_needs(tc);
@@ -108,5 +115,7 @@ enum bw_status bw_session_plan(const struct bw_session *session, struct bw_plan 
     if (bw_testcase_is_multinode(tc)) {
         return bw_plan_build(plan, tc, session->world->ranks, NULL);
     }
-    return bw_plan_build(plan, tc, session->gpus.count, session->gpus.peer);
+    return bw_plan_build(plan, tc, session->gpus.count,
+                         tc->shape == SHAPE_PAIRS && session->pairs != NULL ? session->pairs
+                                                                            : session->gpus.peer);
 }

@@ -167,6 +167,7 @@ static json_t *ranks_of(const struct bw_testcase_result *result)
     json_t *object = json_object();
 
     bw_json_set(object, "memory", bw_json_text(result->shared_by));
+    bw_json_set(object, "start_skew_ns", bw_json_real(result->skew_ns));
     bw_json_set(object, "collectives", bw_json_count(result->use.collectives));
     bw_json_set(object, "bytes", bw_json_count(result->use.bytes));
     bw_json_set(object, "seconds", bw_json_real(result->use.seconds));
