@@ -21,7 +21,8 @@ void bw_inventory_nodes(struct bw_run *run, const struct bw_topology *topology)
 
     run->nodes = calloc((size_t)count + 1, sizeof(*run->nodes));
     if (run->nodes == NULL) {
-        return; /* the record goes without */
+        bw_warn("no memory for the NUMA nodes: the record goes without");
+        return;
     }
     run->node_count = count;
     for (int i = 0; i < count; i++) {

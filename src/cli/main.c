@@ -56,9 +56,10 @@ int main(int argc, char **argv)
 {
     struct bw_options options;
     struct bw_world world = {0};
+    const enum bw_status parsed = bw_options_parse(&options, argc, argv);
     int status = EXIT_USAGE;
 
-    if (bw_options_parse(&options, argc, argv) == BW_OK) {
+    if (parsed == BW_OK) {
         bw_log_init(options.json, options.verbose);
         if (bw_world_open_all(&world, &argc, &argv) != BW_OK) {
             status = EXIT_FAILURE;
@@ -70,6 +71,8 @@ int main(int argc, char **argv)
             status = bw_run_all(&options, &world, argc, argv);
         }
         bw_world_close_all(&world);
+    } else if (parsed != BW_ERR_USAGE) {
+        status = EXIT_FAILURE; /* the words were right, and there was no memory for them */
     }
     bw_options_free(&options);
     /* The writers flush too, and then only ferror() remembers. */

@@ -29,8 +29,9 @@ struct runner {
     bool *pairs;               /* of GPUs, those to be measured; NULL: all */
     enum bw_status gpu_status; /* BW_OK, or why there is no GPU to use */
     bool needs_gpus;
-    bool is_over; /* nothing more can be measured on the GPUs */
-    bool is_late; /* the time that --max-time gives is over   */
+    bool is_over;       /* nothing more can be measured on the GPUs */
+    bool is_incomplete; /* a testcase is not even in the record */
+    bool is_late;       /* the time that --max-time gives is over   */
 };
 
 /* Others may wait so long while the first rank measures alone. */
@@ -288,7 +289,12 @@ static void run_choice(struct runner *r, const struct bw_choice *choice)
     struct bw_testcase_result *result = bw_run_add(&r->run, tc != NULL ? tc->name : choice->word);
     char *waiver = NULL;
 
-    if (result == NULL || must_wait(r, tc)) {
+    if (result == NULL) {
+        bw_error("no memory for the result of %s", tc != NULL ? tc->name : choice->word);
+        r->is_incomplete = true;
+        return;
+    }
+    if (must_wait(r, tc)) {
         return;
     }
     result->buffer_bytes = r->run.sampling.buffer_bytes;
@@ -339,7 +345,8 @@ static int finish(struct runner *r, enum bw_status st, uint64_t start_ns)
 
     if (st != BW_OK && has_ranks(r)) {
         st = bw_world_explain_all(r->world, st, bw_log_reason(), &r->run.error);
-    } else if (st != BW_OK && r->run.error == NULL && bw_log_reason() != NULL) {
+    } else if ((st != BW_OK || r->is_incomplete) && r->run.error == NULL &&
+               bw_log_reason() != NULL) {
         r->run.error = strdup(bw_log_reason());
     }
     r->run.wall_seconds = (double)(bw_clock_ns() - start_ns) * 1e-9;
@@ -350,7 +357,8 @@ static int finish(struct runner *r, enum bw_status st, uint64_t start_ns)
     if (r->ops != NULL) {
         r->ops->end(&r->report);
     }
-    return r->run.exit_status;
+    /* The record says the status, so that one without a record is not in it */
+    return r->report.is_incomplete && r->run.exit_status == 0 ? EXIT_FAILURE : r->run.exit_status;
 }
 
 static void close_all(struct runner *r)
@@ -378,7 +386,7 @@ int bw_run_all(const struct bw_options *options, struct bw_world *world, int arg
     bw_inventory_world(&r.run, world);
     r.run.verbose = options->verbose;
     r.ops = bw_world_is_root(world) ? choose_report(options) : NULL;
-    r.report = (struct bw_report){stdout, &r.run};
+    r.report = (struct bw_report){.out = stdout, .run = &r.run};
     st = prepare(&r);
     if (st == BW_ERR_USAGE && r.selection.count == 0) {
         status = bw_run_exit_status(&r.run, false, true); /* one line on stderr, and nothing else */

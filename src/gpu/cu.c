@@ -209,7 +209,8 @@ void bw_cu_warn(CUresult res, const char *what, const char *file, int line)
     if (res == CUDA_SUCCESS || bw_cu_context_lost()) {
         return;
     }
-    tell(LOG_WARNING, res, what, file, line);
+    /* A lost GPU is an error, whichever call finds it */
+    tell(is_sticky(res) ? LOG_ERROR : LOG_WARNING, res, what, file, line);
     if (is_sticky(res)) {
         atomic_store(&context_lost, true);
     }

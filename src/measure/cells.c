@@ -36,7 +36,10 @@ static void fill_cell(const struct bw_crew *crew, struct bw_cell *cell, double *
     cell->doubt = crew->doubt == NULL ? NULL : strdup(crew->doubt);
     if (!cell->is_present) {
         cell->status = BW_ERR_SYSTEM;
-        cell->reason = strdup("the time measured was zero");
+        cell->reason = strdup(cell->stats.n < n ? "no memory for its statistics"
+                                                : "the time measured was zero");
+        bw_error("%s: %s", crew->plan->tc->name,
+                 cell->reason != NULL ? cell->reason : "no value, and no memory to say why");
     }
 }
 

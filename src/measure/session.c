@@ -81,7 +81,7 @@ enum bw_status bw_stream_wait(CUstream stream, uint64_t patience_ns, const char 
         const CUresult res = cu.StreamQuery(stream);
 
         if (res != CUDA_ERROR_NOT_READY) {
-            return CU(res);
+            return bw_cu(res, what, __FILE__, __LINE__);
         }
         if (bw_clock_ns() > deadline_ns) {
             bw_error("%s did not end within %.0f s", what, (double)patience_ns * 1e-9);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bwtool/plan.h"
 
+#include "bwtool/log.h"
+
 #include <stdlib.h>
 
 struct builder {
@@ -179,7 +181,7 @@ enum bw_status bw_plan_build(struct bw_plan *plan, const struct bw_testcase *tc,
     plan->steps = calloc(lanes + 1, sizeof(*plan->steps));
     if (plan->launches == NULL || plan->lanes == NULL || plan->steps == NULL) {
         bw_plan_free(plan);
-        return BW_ERR_MEMORY;
+        return bw_errno("no memory for the plan of %s on %d GPUs", tc->name, ends);
     }
     shapes[tc->shape].build(&b);
     return BW_OK;

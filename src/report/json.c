@@ -53,6 +53,7 @@ static void json_end(struct bw_report *report)
     bw_json_set(document, "bwtool", bw_json_bwtool(report->run));
     if (!bw_json_print(report->out, document)) {
         print_without_memory(report->out);
+        report->is_incomplete = true;
     }
     json_decref(document);
     fflush(report->out);

@@ -163,11 +163,14 @@ enum bw_status bw_result_shape(struct bw_testcase_result *result, const struct b
     const int count = bw_testcase_matrix_count(plan->tc);
 
     for (int m = 0; m < count; m++) {
-        result->matrix_count = m + 1; /* before: what a failure leaves is freed with the run */
         if (matrix_shape(&result->matrices[m], plan, m) != BW_OK) {
             bw_error("%s: not enough host memory for its results", result->name);
+            for (int i = 0; i <= m; i++) {
+                matrix_free(&result->matrices[i]);
+            }
             return BW_ERR_MEMORY;
         }
     }
+    result->matrix_count = count; /* not before: who sees a matrix takes its cells for there */
     return BW_OK;
 }
