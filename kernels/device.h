@@ -218,7 +218,7 @@ BW_DEVICE uint64_t bw_bulk_link(uint64_t address, uint64_t *room, uint64_t *barr
 
 #else /* for a CPU a bulk copy is over when it returns */
 #define BW_HAS_MULTIMEM 1
-#define BW_HAS_BULK 1
+#define BW_HAS_BULK     1
 
 BW_DEVICE void bw_bulk_copy(void *dst, const void *src, uint32_t bytes)
 {

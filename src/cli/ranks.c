@@ -103,6 +103,22 @@ out:
     return st;
 }
 
+void bw_ranks_say_alone(const struct bw_world *world, const struct bw_selection *selection)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < selection->count; i++) {
+        const int index = selection->choices[i].index;
+
+        count += index >= 0 && !bw_testcase_is_multinode(bw_all_at((size_t)index));
+    }
+    if (world->ranks > 1 && bw_world_is_root(world) && count > 0) {
+        bw_note("%zu of the testcases concern one process: rank 0 runs them alone, on the GPUs and "
+                "CPUs of %s, while the other ranks wait",
+                count, world->host);
+    }
+}
+
 bool bw_ranks_any_all(struct bw_world *world, bool mine)
 {
     double count = mine;

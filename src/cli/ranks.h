@@ -16,6 +16,10 @@ enum bw_status bw_ranks_check_all(struct bw_world *world, int argc, char **argv)
 enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_selection *selection,
                                   const struct bw_sampling *sampling);
 
+/* So that nobody wonders what the other ranks do meanwhile: by rank 0, if there is such a testcase.
+ */
+void bw_ranks_say_alone(const struct bw_world *world, const struct bw_selection *selection);
+
 /* True in all ranks if it is in one. Collective. */
 bool bw_ranks_any_all(struct bw_world *world, bool mine);
 

@@ -40,6 +40,14 @@ void bw_crew_close(struct bw_crew *crew);
 /* The timing loop: gate after gate, until there are samples enough. */
 enum bw_status bw_crew_measure(struct bw_crew *crew);
 
+/* crew_times.c: this rank's lanes' times; all ranks' times to all, with whether all have them. */
+enum bw_status bw_crew_read_times(struct bw_crew *crew, const struct bw_round *round);
+enum bw_status bw_crew_share_times(struct bw_crew *crew, const struct bw_round *round,
+                                   enum bw_status mine);
+/* Then: until the last has ended; and how long the shortest load lasted, in units of that. */
+void bw_crew_find_whole(struct bw_crew *crew, const struct bw_round *round);
+double bw_crew_load_ratio(const struct bw_crew *crew, const struct bw_round *round);
+
 /* cells.c: turn what a crew measured into the cells of its launch. */
 enum bw_status bw_crew_fill_cells(const struct bw_crew *crew, struct bw_cell **cells);
 

@@ -186,58 +186,6 @@ out:
     return st;
 }
 
-/* The round's times on this rank's lanes; of load, when it ended. */
-static enum bw_status read_times(struct bw_crew *crew, const struct bw_round *round)
-{
-    enum bw_status st = BW_OK;
-
-    for (size_t i = 0; i < lane_count(crew); i++) {
-        struct bw_lane *lane = &crew->lanes[i];
-        double *marks_ns = &crew->marks_ns[i * BW_ROUND_SAMPLES_MAX];
-
-        memset(marks_ns, 0, BW_ROUND_SAMPLES_MAX * sizeof(*marks_ns));
-        if (lane->is_elsewhere) {
-            continue;
-        }
-        TRY(lane->lane_plan->is_load ? lane->ops->load_time(lane, marks_ns)
-                                     : lane->ops->elapsed(lane, round, marks_ns));
-    }
-out:
-    return st;
-}
-
-/*
- * All ranks' times to all ranks, and whether all have got them: from here on
- * every rank knows the same, and decides the same. Each lane is one rank's, so
- * the others' zeros leave its times as they are.
- */
-static enum bw_status share_times(struct bw_crew *crew, const struct bw_round *round,
-                                  enum bw_status mine)
-{
-    double *const statuses = crew->wire;
-    double *const times = crew->wire + BW_STATUS_COUNT;
-    const size_t samples = round->samples;
-    enum bw_status st = BW_OK;
-
-    memset(statuses, 0, BW_STATUS_COUNT * sizeof(*statuses));
-    statuses[mine] = 1;
-    for (size_t i = 0; i < lane_count(crew); i++) {
-        memcpy(&times[i * samples], &crew->marks_ns[i * BW_ROUND_SAMPLES_MAX],
-               samples * sizeof(*times));
-    }
-    TRY(bw_world_sum_all(crew->world, crew->wire, BW_STATUS_COUNT + lane_count(crew) * samples));
-    for (size_t i = 0; i < lane_count(crew); i++) {
-        memcpy(&crew->marks_ns[i * BW_ROUND_SAMPLES_MAX], &times[i * samples],
-               samples * sizeof(*times));
-    }
-    st = mine;
-    for (int i = BW_OK + 1; i < BW_STATUS_COUNT && mine == BW_OK; i++) {
-        st = statuses[i] > 0 ? BW_ERR_PEER : st;
-    }
-out:
-    return st;
-}
-
 static enum bw_status agree(const struct bw_crew *crew, enum bw_status mine, const char *phase)
 {
     return bw_world_agree_all(crew->world, mine, phase);
@@ -272,42 +220,11 @@ static enum bw_status run_round(struct bw_crew *crew, const struct bw_round *rou
     bw_state_look(crew->session->state); /* now: it costs no time, and links are under load */
     waited = await(crew, round);
     st = st == BW_OK ? waited : st;
-    st = st == BW_OK ? read_times(crew, round) : st;
-    TRY(share_times(crew, round, st));
+    st = st == BW_OK ? bw_crew_read_times(crew, round) : st;
+    TRY(bw_crew_share_times(crew, round, st));
     TRY(agree(crew, verify(crew, round), "comparing what arrived"));
 out:
     return st;
-}
-
-/* Until the last of what is measured has ended. */
-static void find_whole(struct bw_crew *crew, const struct bw_round *round)
-{
-    memset(crew->whole_ns, 0, sizeof(crew->whole_ns));
-    for (size_t i = 0; i < lane_count(crew); i++) {
-        const double *marks_ns = &crew->marks_ns[i * BW_ROUND_SAMPLES_MAX];
-
-        for (unsigned k = 0; k < round->samples && !crew->lanes[i].lane_plan->is_load; k++) {
-            crew->whole_ns[k] = fmax(crew->whole_ns[k], marks_ns[k]);
-        }
-    }
-}
-
-/*
- * How long the shortest load lasted, in units of all that was measured: all
- * lanes start together, so times on different GPUs can be compared. INFINITY
- * if there is no load.
- */
-static double find_load_ratio(const struct bw_crew *crew, const struct bw_round *round)
-{
-    const double measured_ns = crew->whole_ns[round->samples - 1];
-    double shortest = INFINITY;
-
-    for (size_t i = 0; i < lane_count(crew); i++) {
-        if (crew->lanes[i].lane_plan->is_load) {
-            shortest = fmin(shortest, crew->marks_ns[i * BW_ROUND_SAMPLES_MAX] / measured_ns);
-        }
-    }
-    return shortest;
 }
 
 static enum bw_status add_samples(struct bw_crew *crew, const struct bw_round *round, bool is_whole)
@@ -375,9 +292,9 @@ static enum bw_status take(struct bw_crew *crew, struct bw_sampler *sampler,
     enum bw_take what = TAKE_WHOLE;
     enum bw_status st = BW_OK;
 
-    find_whole(crew, round);
+    bw_crew_find_whole(crew, round);
     copy_ns = crew->whole_ns[round->samples - 1] / round->samples / (double)round->copies;
-    what = bw_sampler_take(sampler, round, copy_ns, find_load_ratio(crew, round));
+    what = bw_sampler_take(sampler, round, copy_ns, bw_crew_load_ratio(crew, round));
     if (what == TAKE_DISCARD) {
         discard(crew);
         return BW_OK;
