@@ -46,6 +46,9 @@ struct bw_options {
     char *format;                        /* -F as given; NULL: it was not                 */
     bool perf_formatter;                 /* --perfFormatter or -F perf                    */
     unsigned long long loop_count;       /* --loopCount: copies in a sample              */
+    unsigned long long target_pairs;     /* -P; 0: all pairs                        */
+    struct bw_words pair;                /* --pair: none, or two UUIDs              */
+    bool use_huge_pages;                 /* -H                                      */
     struct bw_sweep sweep;               /* --sweep                                        */
     char *placement, *dtype, *algorithm; /* of operators, as given and known; NULL: not */
     struct bw_words ctas;                /* of operators: grids to try                     */

@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include "operators.h"
+#include "pairs.h"
 
 #include "bwtool/gpu.h"
 #include "bwtool/log.h"
@@ -10,11 +11,13 @@
 #include "bwtool/topology.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* The machine to plan for: counted, or this one. */
 struct target {
     int gpus, nodes, ranks;
-    const bool *peer; /* NULL: all reach each other */
+    const bool *peer;  /* NULL: all reach each other */
+    const bool *pairs; /* of those, the ones to be measured; NULL: all */
 };
 
 static enum bw_status print_plan(const struct bw_testcase *tc, const struct target *target,
@@ -22,6 +25,7 @@ static enum bw_status print_plan(const struct bw_testcase *tc, const struct targ
 {
     const bool is_multinode = bw_testcase_is_multinode(tc);
     int ends = is_multinode ? target->ranks : target->gpus;
+    const bool *peer = NULL;
     struct bw_plan plan = {0};
     enum bw_status st = BW_OK;
 
@@ -33,7 +37,10 @@ static enum bw_status print_plan(const struct bw_testcase *tc, const struct targ
     } else if (is_multinode && ends < 2) {
         return BW_OK; /* nothing to launch, not even a cell */
     }
-    TRY(bw_plan_build(&plan, tc, ends, is_multinode ? NULL : target->peer));
+    peer = tc->shape == SHAPE_PAIRS && target->pairs != NULL && !bw_testcase_is_host(tc)
+               ? target->pairs
+               : target->peer;
+    TRY(bw_plan_build(&plan, tc, ends, is_multinode ? NULL : peer));
     bw_plan_print(&plan, stdout);
 out:
     bw_plan_free(&plan);
@@ -72,6 +79,7 @@ static enum bw_status dry_run(const struct bw_options *options, const struct bw_
     struct bw_selection selection = {0};
     struct bw_topology *topology = NULL;
     struct bw_gpus gpus = {0};
+    bool *pairs = NULL;
     struct target target = {.ranks = world->ranks};
     enum bw_status st = BW_OK;
 
@@ -86,10 +94,13 @@ static enum bw_status dry_run(const struct bw_options *options, const struct bw_
         target.gpus = gpus.count;
         target.peer = gpus.peer;
     }
+    TRY(bw_pairs_choose(options, &gpus, target.gpus, target.peer, &pairs));
+    target.pairs = pairs;
     if (bw_world_is_root(world)) {
         TRY(print_plans(&selection, &target, options));
     }
 out:
+    free(pairs);
     bw_gpus_close(&gpus);
     bw_topology_close(topology);
     bw_selection_free(&selection);

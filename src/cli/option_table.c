@@ -59,6 +59,14 @@ const struct bw_option bw_option_table[BW_OPTION_COUNT] = {
      "Take this as the nominal rate of pcie, nvlink, c2c, hbm\n"
      "or host, one way and for one GPU, in place of what was\n"
      "found", false},
+    {"targetNumPairs", 'P', OPTION_NUMBER, AT(target_pairs), NO_OFFSET, 1, 1000000, NULL, "N", NULL,
+     "Of the pairs of GPUs measure N, spread over all", false},
+    {"pair", '\0', OPTION_WORDS, AT(pair), NO_OFFSET, 0, 0, NULL, "UUID1 UUID2",
+     "the UUID of a GPU (nvidia-smi -L lists them)",
+     "Of the pairs of GPUs measure this one, both ways", false},
+    FLAG("useHugePages", 'H', use_huge_pages,
+         "Warn if host memory is not in huge pages (they are\n"
+         "used, wherever there are any, without this)"),
     {"sweep", '\0', OPTION_SWEEP, AT(sweep), NO_OFFSET, 0, 0, NULL, "MIN:MAX[:FACTOR]",
      "MIN:MAX or MIN:MAX:FACTOR (sizes, 1B to 64T; FACTOR from 1.1 to 1024)",
      "Operators: every size from MIN to MAX, each FACTOR (2)\n"

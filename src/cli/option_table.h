@@ -39,7 +39,7 @@ struct bw_option {
 /* Stands for "no member": offset 0 is a real one. */
 #define NO_OFFSET ((size_t)-1)
 
-enum { BW_OPTION_COUNT = 29 };
+enum { BW_OPTION_COUNT = 32 };
 extern const struct bw_option bw_option_table[BW_OPTION_COUNT];
 
 /* True for "64KB" and its like, which some read as 1000 and some as 1024. */

@@ -289,6 +289,12 @@ enum bw_status bw_options_parse(struct bw_options *options, int argc, char **arg
         st = BW_ERR_USAGE;
         goto out;
     }
+    if (options->pair.count != 0 && options->pair.count != 2) {
+        bw_error("--pair: wants the UUIDs of two GPUs, and there %s %zu",
+                 options->pair.count == 1 ? "is" : "are", options->pair.count);
+        st = BW_ERR_USAGE;
+        goto out;
+    }
     st = agree_on_format(options);
 out:
     return st;
@@ -308,6 +314,7 @@ void bw_options_free(struct bw_options *options)
     words_free(&options->testcases);
     words_free(&options->prefixes);
     words_free(&options->ctas);
+    words_free(&options->pair);
     words_free(&options->explain);
     free(options->peaks);
     options->peaks = NULL;

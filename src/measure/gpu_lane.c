@@ -278,9 +278,9 @@ static enum bw_status tell_life(struct bw_lane *lane)
     float ms = 0;
 
     TRY(CU(cu.EventElapsedTime(&ms, lane->events[0], lane->events[1])));
-    life.engine_ns = fmin((double)ms * 1e6, run_ns);
-    life.queue_ns = fmin(life.queue_ns, run_ns - life.engine_ns);
-    life.completion_ns = run_ns - life.engine_ns - life.queue_ns;
+    life.engine_ns = (double)ms * 1e6;
+    life.queue_ns = fmin(life.queue_ns, fmax(run_ns - life.engine_ns, 0));
+    life.completion_ns = fmax(run_ns - life.engine_ns - life.queue_ns, 0);
     lane->life = life;
 out:
     return st;

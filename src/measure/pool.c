@@ -108,6 +108,9 @@ static enum bw_status open_buffer(struct bw_pool *pool, struct bw_buffer *buffer
 
     if (is_host) {
         TRY(open_host(pool, buffer, gpu, bytes));
+        if (pool->session->wants_huge_pages && !buffer->is_huge) {
+            bw_warn("-H: %zu bytes of host memory near GPU %d are not in huge pages", bytes, gpu);
+        }
         pool->use.host_bytes += bytes;
         pool->use.host_bytes_max = pool->use.host_bytes > pool->use.host_bytes_max
                                        ? pool->use.host_bytes
