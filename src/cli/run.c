@@ -322,23 +322,6 @@ static void run_choice(struct runner *r, const struct bw_choice *choice)
     }
 }
 
-/* So that nobody wonders what the other ranks do. */
-static void say_alone(const struct runner *r)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < r->selection.count; i++) {
-        const int index = r->selection.choices[i].index;
-
-        count += index >= 0 && !bw_testcase_is_multinode(bw_all_at((size_t)index));
-    }
-    if (has_ranks(r) && bw_world_is_root(r->world) && count > 0) {
-        bw_note("%zu of the testcases concern one process: rank 0 runs them alone, on the GPUs and "
-                "CPUs of %s, while the other ranks wait",
-                count, r->world->host);
-    }
-}
-
 static int finish(struct runner *r, enum bw_status st, uint64_t start_ns)
 {
     const bool usage = st == BW_ERR_USAGE;
@@ -404,7 +387,7 @@ int bw_run_all(const struct bw_options *options, struct bw_world *world, int arg
     }
     TRY(st);
     TRY(open_session(&r));
-    say_alone(&r);
+    bw_ranks_say_alone(world, &r.selection);
     meet(&r);
     for (size_t i = 0; i < r.selection.count; i++) {
         run_choice(&r, &r.selection.choices[i]);
