@@ -11,6 +11,8 @@
 static const char *advice_on(CUresult res)
 {
     switch ((int)res) {
+    case CUDA_ERROR_INVALID_DEVICE:
+        return "CUDA_VISIBLE_DEVICES must not name a GPU twice";
     case CUDA_ERROR_STUB_LIBRARY:
         return "libcuda.so.1 is the CUDA Toolkit's stub, not a driver: take its folder out of "
                "LD_LIBRARY_PATH";

@@ -14,7 +14,11 @@
 /* Most samples in one round: a lane has that many events. */
 enum { BW_ROUND_SAMPLES_MAX = 32 };
 
-/* Most entries that a lane queues behind a gate: 1,021 fit, then the call that queues waits. */
+/*
+ * Most entries that a lane queues behind a gate: 1,021 copies, launches or sets
+ * fit, then the call that queues waits. Events that take the time, as a lane's
+ * do, may be counted, too.
+ */
 enum { BW_ROUND_ENTRIES_MAX = 400 };
 
 /* One gate's worth of work. */

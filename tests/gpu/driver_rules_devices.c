@@ -49,6 +49,12 @@ static void bus_of(int ordinal, struct answer *a, char *id, int room)
     GOOD(cu.DeviceGetPCIBusId(id, room, dev));
 }
 
+static void refuse(struct world *unused, struct answer *a)
+{
+    (void)unused;
+    WANT(cu.Init(0), CUDA_ERROR_INVALID_DEVICE);
+}
+
 /* "1,0": bus numbers fall. */
 static void show_swapped(struct world *unused, struct answer *a)
 {
@@ -130,7 +136,7 @@ const struct rule rules_devices[] = {
     {"visible: a number that is too high is none", show_none, ALONE, "99"},
     {"visible: \"0\" is one", show_one, ALONE, "0"},
     {"visible: what follows a bad number is cut off", show_one, ALONE, "0,99,1"},
-    {"visible: one twice is none at all", show_none, ALONE, "0,0"},
+    {"visible: one twice is an error of cuInit", refuse, ALONE, "0,0"},
     {"visible: the order is the list's", show_swapped, ALONE | NEEDS_TWO, "1,0"},
     {"visible: a UUID", show_by_uuid, 0, NULL},
     {NULL, NULL, 0, NULL},

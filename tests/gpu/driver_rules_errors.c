@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver_rules.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* The error of each bad call, and what sticks. */
+
+static bool open_world(struct world *w, struct answer *a)
+{
+    return rules_must(a, rules_open(w), "cannot open");
+}
 
 static void bad_memory(struct world *w, struct answer *a)
 {
@@ -54,13 +60,46 @@ static void bad_launches(struct world *w, struct answer *a)
 
 static void bad_names(struct world *w, struct answer *a)
 {
-    static const char zeroes[4096];
     CUkernel kernel;
-    CUlibrary library;
 
     WANT(cu.LibraryGetKernel(&kernel, w->library, "bw_no_such_kernel"), CUDA_ERROR_NOT_FOUND);
-    WANT(cu.LibraryLoadData(&library, zeroes, NULL, NULL, 0, NULL, NULL, 0),
-         CUDA_ERROR_INVALID_IMAGE);
+}
+
+static const char zeroes[4096];
+
+/* Loading is lazy: nobody has looked into the image. */
+static void bad_image(struct world *w, struct answer *a)
+{
+    CUlibrary library;
+
+    (void)w;
+    GOOD(cu.LibraryLoadData(&library, zeroes, NULL, NULL, 0, NULL, NULL, 0));
+    GOOD(cu.LibraryUnload(library));
+}
+
+/* What fails then is noted: no GPU has told yet. */
+static void no_kernel_of_it(struct world *unused, struct answer *a)
+{
+    const char *what = "cuLibraryGetKernel";
+    struct world w = {0};
+    CUlibrary library = NULL;
+    CUkernel kernel = NULL;
+    CUfunction function;
+    CUresult res;
+
+    (void)unused;
+    if (!open_world(&w, a) ||
+        !GOOD(cu.LibraryLoadData(&library, zeroes, NULL, NULL, 0, NULL, NULL, 0))) {
+        return;
+    }
+    res = cu.LibraryGetKernel(&kernel, library, "bw_fill");
+    if (res == CUDA_SUCCESS) {
+        what = "cuKernelGetFunction";
+        res = cu.KernelGetFunction(&function, kernel);
+    }
+    if (rules_must(a, res != CUDA_SUCCESS, "it has bw_fill")) {
+        snprintf(a->note, sizeof(a->note), "%s: %s", what, rules_error(res));
+    }
 }
 
 static void bad_handles(struct world *w, struct answer *a)
@@ -112,11 +151,6 @@ static void not_initialised(struct world *unused, struct answer *a)
 
 /* --- what sticks: in processes of their own -------------------------------- */
 
-static bool open_world(struct world *w, struct answer *a)
-{
-    return rules_must(a, rules_open(w), "cannot open");
-}
-
 /* Have a kernel write where nothing is. */
 static void write_nowhere(struct world *w, struct answer *a)
 {
@@ -152,8 +186,7 @@ static void other_context(struct world *unused, struct answer *a)
     if (open_world(&w, a)) {
         write_nowhere(&w, a);
         GOOD(cu.CtxSetCurrent(w.ctx[1]));
-        GOOD(cu.MemAlloc(&at, KIB));
-        GOOD(cu.CtxSynchronize());
+        WANT(cu.MemAlloc(&at, KIB), CUDA_ERROR_ILLEGAL_ADDRESS);
     }
 }
 
@@ -161,15 +194,12 @@ static void new_context(struct world *unused, struct answer *a)
 {
     struct world w = {0};
     CUcontext ctx = NULL;
-    CUdeviceptr at;
 
     (void)unused;
     if (open_world(&w, a)) {
         write_nowhere(&w, a);
         cu.DevicePrimaryCtxRelease(w.dev[0]); /* what that says does not matter */
-        GOOD(cu.DevicePrimaryCtxRetain(&ctx, w.dev[0]));
-        GOOD(cu.CtxSetCurrent(ctx));
-        GOOD(cu.MemAlloc(&at, KIB));
+        WANT(cu.DevicePrimaryCtxRetain(&ctx, w.dev[0]), CUDA_ERROR_ILLEGAL_ADDRESS);
     }
 }
 
@@ -193,15 +223,17 @@ const struct rule rules_errors[] = {
     {"error: bad allocations", bad_memory, 0, NULL},
     {"error: bad registrations", bad_registration, 0, NULL},
     {"error: bad launches", bad_launches, 0, NULL},
-    {"error: no such kernel, no image", bad_names, 0, NULL},
+    {"error: no such kernel", bad_names, 0, NULL},
+    {"error: an image that is none can be loaded", bad_image, 0, NULL},
+    {"error: no kernel comes of it", no_kernel_of_it, ALONE, NULL},
     {"error: no stream, no event", bad_handles, 0, NULL},
     {"error: bad copies and sets", bad_copies, 0, NULL},
     {"error: no such device or attribute", bad_devices, 0, NULL},
     {"error: no context", no_context, 0, NULL},
     {"sticks: an illegal address, in every later call of its context", illegal_address, ALONE,
      NULL},
-    {"sticks: not in the context of another GPU", other_context, ALONE | NEEDS_TWO, NULL},
-    {"sticks: until the context was released and retained", new_context, ALONE, NULL},
+    {"sticks: in the context of another GPU, too", other_context, ALONE | NEEDS_TWO, NULL},
+    {"sticks: a context cannot be retained again", new_context, ALONE, NULL},
     {"sticks: a kernel in memory of another GPU without access", no_access, ALONE | NEEDS_TWO,
      NULL},
     {NULL, NULL, 0, NULL},

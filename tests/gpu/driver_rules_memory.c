@@ -99,7 +99,7 @@ static void itself_as_peer(struct world *w, struct answer *a)
 
     GOOD(cu.DeviceCanAccessPeer(&can, w->dev[0], w->dev[0]));
     rules_must(a, can == 0, "cuDeviceCanAccessPeer says %d", can);
-    WANT(cu.CtxEnablePeerAccess(w->ctx[0], 0), CUDA_ERROR_INVALID_CONTEXT);
+    WANT(cu.CtxEnablePeerAccess(w->ctx[0], 0), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
 }
 
 static void refused_peer(struct world *w, struct answer *a)

@@ -123,6 +123,7 @@ static void broken_driver(void **state)
         const char *env, *words;
     } rows[] = {
         {"STUB_INIT=34", "the CUDA Toolkit's stub, not a driver"},
+        {"STUB_INIT=101", "CUDA_VISIBLE_DEVICES must not name a GPU twice"},
         {"STUB_INIT=803", "different driver versions"},
         {"STUB_INIT=804", "forward-compatibility"},
         {"STUB_INIT=802", "nvidia-fabricmanager"},

@@ -11,7 +11,7 @@
  * of table.cc, found by name. Libraries and modules are therefore all alike,
  * and a kernel is the same thing as its function in any context.
  */
-static const char library;
+static const char library, empty; /* `empty`: of an image that is none */
 
 static CUresult check_image(const void *image)
 {
@@ -50,23 +50,27 @@ CUresult CUDAAPI cuLibraryLoadData(CUlibrary *out, const void *code, CUjit_optio
 {
     ENTER(cuLibraryLoadData, NEED_INIT)
     (void)jit, (void)jit_values, (void)jit_count, (void)options, (void)values, (void)count;
-    *out = (CUlibrary)(uintptr_t)&library;
-    return check_image(code);
+    /* Loading is lazy: what is wrong with the image shows when a kernel is wanted */
+    *out = (CUlibrary)(uintptr_t)(check_image(code) == CUDA_SUCCESS ? &library : &empty);
+    return code == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuLibraryUnload(CUlibrary handle)
 {
     ENTER(cuLibraryUnload, NEED_INIT)
-    return (uintptr_t)handle == (uintptr_t)&library ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return (uintptr_t)handle == (uintptr_t)&library || (uintptr_t)handle == (uintptr_t)&empty
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult CUDAAPI cuLibraryGetKernel(CUkernel *kernel, CUlibrary handle, const char *name)
 {
     ENTER(cuLibraryGetKernel, NEED_INIT)
     *kernel = (CUkernel)(uintptr_t)kernel_find(name);
-    return (uintptr_t)handle != (uintptr_t)&library ? CUDA_ERROR_INVALID_HANDLE
-           : *kernel == NULL                        ? CUDA_ERROR_NOT_FOUND
-                                                    : CUDA_SUCCESS;
+    return (uintptr_t)handle == (uintptr_t)&empty     ? CUDA_ERROR_INVALID_IMAGE
+           : (uintptr_t)handle != (uintptr_t)&library ? CUDA_ERROR_INVALID_HANDLE
+           : *kernel == NULL                          ? CUDA_ERROR_NOT_FOUND
+                                                      : CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuKernelGetFunction(CUfunction *function, CUkernel kernel)
@@ -87,7 +91,9 @@ CUresult CUDAAPI cuLibraryGetKernelCount(unsigned *count, CUlibrary handle)
     ENTER(cuLibraryGetKernelCount, NEED_INIT)
     for (*count = 0; sim_kernels[*count].name != NULL; ++*count) {
     }
-    return (uintptr_t)handle == (uintptr_t)&library ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return (uintptr_t)handle == (uintptr_t)&empty     ? CUDA_ERROR_INVALID_IMAGE
+           : (uintptr_t)handle == (uintptr_t)&library ? CUDA_SUCCESS
+                                                      : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult CUDAAPI cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function)

@@ -268,7 +268,7 @@ static bool run_kernel(struct sim_op *op)
             &time);
     }
     if (op->run == NULL) {
-        op->stream->ctx->lost = CUDA_ERROR_LAUNCH_FAILED;
+        sim.lost = CUDA_ERROR_LAUNCH_FAILED;
         return true;
     }
     if (!sim_run_poll(op->run, &time)) {
@@ -286,12 +286,12 @@ void sim_op_chase(struct sim_op *op)
     time.now_ns[0] = time.now_ns[1] = op->begun_ns;
     op->run = sim_run_open(op->kernel, op->args, op->grid, op->block, &time);
     if (op->run == NULL || !sim_run_poll(op->run, &time)) {
-        op->stream->ctx->lost = CUDA_ERROR_LAUNCH_FAILED;
+        sim.lost = CUDA_ERROR_LAUNCH_FAILED;
         return;
     }
     op->until_ns += sim_run_chased_ns(op->run);
     if (sim_run_is_bad(op->run)) {
-        op->stream->ctx->lost = CUDA_ERROR_ILLEGAL_ADDRESS;
+        sim.lost = CUDA_ERROR_ILLEGAL_ADDRESS;
     }
 }
 
@@ -355,7 +355,7 @@ static void spoil(const struct sim_op *op)
 bool sim_op_take_effect(struct sim_op *op)
 {
     if (!sim_op_may_touch(op)) {
-        op->stream->ctx->lost = CUDA_ERROR_ILLEGAL_ADDRESS;
+        sim.lost = CUDA_ERROR_ILLEGAL_ADDRESS;
         return true;
     }
     switch (op->kind) {

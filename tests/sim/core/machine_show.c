@@ -87,7 +87,7 @@ static int named(const struct sim_machine *m, const char *word, size_t length)
     return matches == 1 ? found : -1;
 }
 
-/* What the list names up to its first mistake, in its order; none at all if one is named twice. */
+/* What the list names up to its first mistake, in its order; -1 if one is named twice. */
 static int list_visible(const struct sim_machine *m, const char *list, int order[SIM_GPUS_MAX])
 {
     int count = 0;
@@ -102,7 +102,7 @@ static int list_visible(const struct sim_machine *m, const char *list, int order
         }
         for (int i = 0; i < count; i++) {
             if (order[i] == gpu) {
-                return 0;
+                return -1;
             }
         }
         order[count++] = gpu;
@@ -128,7 +128,9 @@ void sim_machine_show(struct sim_machine *m, const char *visible)
     if (old == NULL) {
         return;
     }
-    count = m->visible_count = list_visible(m, visible, order);
+    count = list_visible(m, visible, order);
+    m->visible_twice = count < 0;
+    count = m->visible_count = count < 0 ? 0 : count;
     for (int i = 0; i < all; i++) {
         bool is_shown = false;
 
