@@ -21,7 +21,7 @@ uint32_t bw_gpu_lane_seed(const struct bw_lane *lane, const struct bw_round *rou
 }
 
 /* This process's GPU by whose work the memory of an end is written and compared; -1: none. */
-static int owner_of(const struct bw_lane *lane, struct bw_end end)
+int bw_gpu_lane_owner(const struct bw_lane *lane, struct bw_end end)
 {
     if (end.mem == MEM_MULTICAST) {
         return lane->session->own; /* of each rank, a part */
@@ -35,7 +35,7 @@ static int owner_of(const struct bw_lane *lane, struct bw_end end)
 /* Host memory is near to the GPU that its end names; what ranks share, all take in step. */
 static enum bw_status take(struct bw_lane *lane, struct bw_end end, CUdeviceptr *ptr)
 {
-    const int owner = owner_of(lane, end);
+    const int owner = bw_gpu_lane_owner(lane, end);
     enum bw_status st = BW_OK;
 
     if (end.mem == MEM_SHARED) {
@@ -67,7 +67,7 @@ out:
 /* Where what a comparison finds is told; nowhere, if it is another rank's to compare. */
 static struct bw_slip check_slip(const struct bw_lane *lane, struct bw_end end, unsigned kind)
 {
-    const int owner = owner_of(lane, end);
+    const int owner = bw_gpu_lane_owner(lane, end);
 
     return owner < 0 ? (struct bw_slip){0}
                      : bw_session_slip(lane->session, owner, lane->number, kind);
@@ -77,7 +77,7 @@ static struct bw_slip check_slip(const struct bw_lane *lane, struct bw_end end, 
 enum bw_status bw_gpu_lane_at_owner(const struct bw_lane *lane, struct bw_end end,
                                     enum bw_kernel kernel, void **args)
 {
-    const int number = owner_of(lane, end);
+    const int number = bw_gpu_lane_owner(lane, end);
     const struct bw_gpu *owner = NULL;
     unsigned grid = 0;
     unsigned block = 0;
@@ -103,7 +103,7 @@ struct bw_slip bw_gpu_lane_report(const struct bw_lane *lane, unsigned i)
 }
 
 /* The chase's list: written once, by one kernel of the memory's owner. */
-static enum bw_status build_list(struct bw_lane *lane)
+enum bw_status bw_gpu_lane_build_list(struct bw_lane *lane)
 {
     uint32_t stride = BW_CHASE_STRIDE;
     uint32_t nodes = (uint32_t)(lane->bytes / stride);
@@ -125,7 +125,7 @@ static enum bw_status take_buffers(struct bw_lane *lane)
         path->src_end = path->src_end.mem == MEM_HOST || !by_src ? path->src_end : path->dst_end;
         TRY(take(lane, path->src_end, &path->src));
         path->check = check_slip(lane, path->src_end, 0);
-        return build_list(lane);
+        return bw_gpu_lane_build_list(lane);
     }
     if (lane->step->op != OP_WRITE) {
         TRY(take(lane, path->src_end, &path->src));
@@ -357,89 +357,6 @@ enum bw_status bw_gpu_lane_elapsed(struct bw_lane *lane, const struct bw_round *
     }
 out:
     return st;
-}
-
-/* A hidden test hook: what is compared must be seen to be wrong. */
-enum bw_status bw_gpu_lane_spoil(struct bw_lane *lane, struct bw_end end, CUdeviceptr memory,
-                                 uint64_t word)
-{
-    void *args[] = {&memory, &word};
-
-    if (lane->sampling->corrupt_word == UINT64_MAX) {
-        return BW_OK;
-    }
-    return bw_gpu_lane_at_owner(lane, end, KERNEL_corrupt, args);
-}
-
-/* Compare by a kernel whose last argument is the result. */
-static enum bw_status compare(struct bw_lane *lane, struct bw_end end, const struct bw_slip *slip,
-                              enum bw_kernel kernel, void **args)
-{
-    const int owner = owner_of(lane, end);
-    struct bw_check_result *result = slip->host;
-    CUstream stream = NULL;
-    enum bw_status st = BW_OK;
-
-    if (owner < 0) {
-        return BW_OK;
-    }
-    stream = bw_session_stream(lane->session, owner);
-    *result = (struct bw_check_result){.first = UINT64_MAX};
-    TRY(bw_gpu_use(&lane->session->gpus.gpus[owner]));
-    TRY(bw_slip_send(slip, sizeof(*result), stream));
-    TRY(bw_gpu_lane_at_owner(lane, end, kernel, args));
-    TRY(bw_slip_fetch(slip, sizeof(*result), stream));
-out:
-    return st;
-}
-
-enum bw_status bw_gpu_lane_verify(struct bw_lane *lane, const struct bw_round *round)
-{
-    const uint64_t word = lane->sampling->corrupt_word % (lane->bytes / 4);
-    enum bw_status st = BW_OK;
-
-    for (unsigned i = 0; i < lane->path_count; i++) {
-        struct bw_path *path = &lane->paths[i];
-        uint32_t seed = bw_gpu_lane_seed(lane, round, i);
-        void *args[] = {&path->seen, &lane->bytes, &seed, &path->check.device};
-
-        TRY(bw_gpu_lane_spoil(lane, path->dst_end, path->seen, word));
-        TRY(compare(lane, path->dst_end, &path->check, KERNEL_check, args));
-    }
-out:
-    return st;
-}
-
-enum bw_status bw_gpu_lane_verify_list(struct bw_lane *lane)
-{
-    struct bw_path *path = &lane->paths[0];
-    uint32_t stride = BW_CHASE_STRIDE;
-    uint32_t nodes = (uint32_t)(lane->bytes / stride);
-    const uint64_t word = lane->sampling->corrupt_word % nodes * stride / 4;
-    void *args[] = {&path->src, &nodes, &stride, &path->check.device};
-    enum bw_status st = BW_OK;
-
-    TRY(bw_gpu_lane_spoil(lane, path->src_end, path->src, word));
-    TRY(compare(lane, path->src_end, &path->check, KERNEL_chase_check, args));
-    /* Never follow a list that was spoiled. */
-    TRY(lane->sampling->corrupt_word == UINT64_MAX ? BW_OK : build_list(lane));
-out:
-    return st;
-}
-
-enum bw_status bw_gpu_lane_verdict(struct bw_lane *lane, const struct bw_round *round)
-{
-    (void)round;
-    for (unsigned i = 0; i < lane->path_count; i++) {
-        const struct bw_path *path = &lane->paths[i];
-        const struct bw_check_result *result = path->check.host;
-
-        if (result != NULL && result->count != 0) {
-            return bw_lane_mismatch(lane, path->src_end, path->dst_end, result->count,
-                                    result->first, result->expected, result->got);
-        }
-    }
-    return BW_OK;
 }
 
 void bw_gpu_lane_finish(struct bw_lane *lane)

@@ -9,6 +9,10 @@
  * in how copies are put into the stream.
  */
 
+/* The GPU of this process that owns the memory of an end; -1 if another rank does. */
+int bw_gpu_lane_owner(const struct bw_lane *lane, struct bw_end end);
+/* The chase's list: written by one kernel of the memory's owner. */
+enum bw_status bw_gpu_lane_build_list(struct bw_lane *lane);
 enum bw_status bw_gpu_lane_prepare(struct bw_lane *lane);
 enum bw_status bw_gpu_lane_fill(struct bw_lane *lane, const struct bw_round *round);
 /* Hold the stream behind warm-up and poison; the start event follows. */

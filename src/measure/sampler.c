@@ -17,7 +17,7 @@ static const double long_copy_ns = 4e6;
 enum { SAMPLES_FLOOR = 6, SAMPLES_CAP = 120 };
 
 /* Timed work of one cell after which its samples must do, once the floor is reached. */
-static const double measured_cap_ns = 110e6;
+static const double measured_cap_ns = 60e6;
 
 /*
  * A sample lasts at least so long: two events with nothing between them are 3
