@@ -12,13 +12,13 @@ int bw_words_operator(const struct bw_testcase *tc, char *text, size_t room)
     if (formula->mode == SHMEM_MODE_NONE) {
         return snprintf(text, room,
                         "ns of one %s, a mean over 40 launches that follow each other, on the "
-                        "slowest rank: %s",
-                        formula->name, row->schedule);
+                        "slowest rank; %s: %s",
+                        formula->name, bw_algorithm_name(row->algorithm), row->schedule);
     }
     return snprintf(
         text, room,
         "1e9 bytes per second: kernel bus bandwidth, which is the payload (%s) over the "
         "time of an iteration (a mean over 40 that follow each other, on the slowest "
-        "rank), times the bus factor %s of n ranks; of one rank, without the factor: %s",
-        formula->basis, formula->factor, row->schedule);
+        "rank), times the bus factor %s of n ranks; of one rank, without the factor; %s: %s",
+        formula->basis, formula->factor, bw_algorithm_name(row->algorithm), row->schedule);
 }
