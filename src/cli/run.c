@@ -29,9 +29,8 @@ struct runner {
     bool *pairs;               /* of GPUs, those to be measured; NULL: all */
     enum bw_status gpu_status; /* BW_OK, or why there is no GPU to use */
     bool needs_gpus;
-    bool is_over;       /* nothing more can be measured on the GPUs */
-    bool is_incomplete; /* a testcase is not even in the record */
-    bool is_late;       /* the time that --max-time gives is over   */
+    bool is_over; /* nothing more can be measured on the GPUs */
+    bool is_late; /* the time that --max-time gives is over   */
 };
 
 /* Others may wait so long while the first rank measures alone. */
@@ -291,7 +290,9 @@ static void run_choice(struct runner *r, const struct bw_choice *choice)
 
     if (result == NULL) {
         bw_error("no memory for the result of %s", tc != NULL ? tc->name : choice->word);
-        r->is_incomplete = true;
+        if (r->run.error == NULL && bw_log_reason() != NULL) {
+            r->run.error = strdup(bw_log_reason()); /* a testcase is not even in the record */
+        }
         return;
     }
     if (must_wait(r, tc)) {
@@ -328,8 +329,7 @@ static int finish(struct runner *r, enum bw_status st, uint64_t start_ns)
 
     if (st != BW_OK && has_ranks(r)) {
         st = bw_world_explain_all(r->world, st, bw_log_reason(), &r->run.error);
-    } else if ((st != BW_OK || r->is_incomplete) && r->run.error == NULL &&
-               bw_log_reason() != NULL) {
+    } else if (st != BW_OK && r->run.error == NULL && bw_log_reason() != NULL) {
         r->run.error = strdup(bw_log_reason());
     }
     r->run.wall_seconds = (double)(bw_clock_ns() - start_ns) * 1e-9;

@@ -69,18 +69,48 @@ void bw_json_add(json_t *array, json_t *value)
     }
 }
 
+/* Text that grows. */
+struct pen {
+    char *text;
+    size_t length, room;
+};
+
+/* As jansson's own strings lose what comes after a failed allocation, and say nothing. */
+static int write_piece(const char *piece, size_t bytes, void *data)
+{
+    struct pen *pen = data;
+
+    if (pen->room - pen->length <= bytes) {
+        const size_t room = 2 * (pen->room + bytes) + 4096;
+        char *more = realloc(pen->text, room);
+
+        if (more == NULL) {
+            return -1;
+        }
+        pen->text = more;
+        pen->room = room;
+    }
+    memcpy(pen->text + pen->length, piece, bytes);
+    pen->length += bytes;
+    pen->text[pen->length] = '\0';
+    return 0;
+}
+
 bool bw_json_print(FILE *out, const json_t *document)
 {
     const size_t flags = JSON_INDENT(1) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15);
-    char *text = is_spoilt ? NULL : json_dumps(document, flags);
+    const bool was_spoilt = is_spoilt;
+    struct pen pen = {0};
     bool is_margin = true;
 
     is_spoilt = false;
-    if (text == NULL) {
+    if (was_spoilt || json_dump_callback(document, write_piece, &pen, flags) != 0 ||
+        pen.text == NULL) {
+        free(pen.text);
         return false;
     }
     /* One blank a level is what jansson can do; texts hold no newline, they are escaped. */
-    for (const char *c = text; *c != '\0'; c++) {
+    for (const char *c = pen.text; *c != '\0'; c++) {
         if (*c == '\n') {
             is_margin = true;
         } else if (*c != ' ') {
@@ -89,6 +119,6 @@ bool bw_json_print(FILE *out, const json_t *document)
         fputc(is_margin && *c == ' ' ? '\t' : *c, out);
     }
     fputc('\n', out);
-    free(text);
+    free(pen.text);
     return true;
 }
