@@ -84,7 +84,8 @@ enum bw_status bw_stream_wait(CUstream stream, uint64_t patience_ns, const char 
             return bw_cu(res, what, __FILE__, __LINE__);
         }
         if (bw_clock_ns() > deadline_ns) {
-            bw_error("%s did not end within %.0f s", what, (double)patience_ns * 1e-9);
+            bw_error("GPU %d: %s did not end within %.0f s", bw_gpu_current(), what,
+                     (double)patience_ns * 1e-9);
             bw_cu_give_up();
             return BW_ERR_TIMEOUT;
         }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every testcase over ranks, BWTOOL BUILD RANKS: values as the links allow, and
 # the record says who and how.
+# shellcheck disable=SC1091,SC2154 # lib.sh has what is missing here
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 n=$3
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each step of one rank fails: BWTOOL BUILD RANK PART. All ranks end, at once,
 # with one line that says what happened to whom, and a status that is not 0.
+# shellcheck disable=SC1091,SC2154 # lib.sh has what is missing here
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 rank=$3
 case $4 in

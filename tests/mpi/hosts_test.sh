@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Kinds of handles, and several hosts, which are pretended: what is shared by
 # what, and what is said where nothing can be.
+# shellcheck disable=SC1091,SC2154 # lib.sh has what is missing here
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # kind WANTED: by what memory travelled, or the reason why not.

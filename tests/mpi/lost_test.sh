@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A rank that is killed, or stopped, ends the job with a line that says which,
 # and leaves no process behind.
+# shellcheck disable=SC1091,SC2154 # lib.sh has what is missing here
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # lose SIGNAL SECONDS WORDS: hit rank 1 while it measures.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Many ranks on two cores, and what a pair costs: BWTOOL BUILD RANKS or "flat".
+# shellcheck disable=SC1091,SC2154 # lib.sh has what is missing here
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 what=$3
 

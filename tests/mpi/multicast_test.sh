@@ -2,6 +2,7 @@
 # shellcheck disable=SC2046,SC2086 # words are meant to be split
 # SPDX-License-Identifier: Apache-2.0
 # Multicast over ranks: both widths, each step failing, and ways to do without.
+# shellcheck disable=SC1091,SC2154 # lib.sh has what is missing here
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cases='multinode_device_to_device_broadcast_one_to_all_sm multinode_device_to_device_memcpy_read_ce'
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Starting together: lists, one rank, too many ranks, other options, ranks that
 # see one GPU each, and what rank 0 does alone.
+# shellcheck disable=SC1091,SC2154 # lib.sh has what is missing here
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 ranks 2 h200x2 -l
