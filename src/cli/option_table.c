@@ -86,7 +86,8 @@ const struct bw_option bw_option_table[BW_OPTION_COUNT] = {
      "Operators: grids to try, in blocks", false},
     FLAG("no-multicast", '\0', no_multicast, "As if the GPUs had no multicast"),
     {"multicast-width", '\0', OPTION_NUMBER, AT(multicast_width), NO_OFFSET, 4, 16, "16", "BYTES",
-     NULL, "Bytes of a multicast store: 16, or 4 for comparison", false},
+     NULL, "Bytes of a multicast store: 16, or 4\n"
+           "for comparison", false},
     FLAG("perf", '\0', perf, "Operators: print a [PERF] line for every rank"),
     {"corrupt-word", '\0', OPTION_NUMBER, AT(corrupt_word), NO_OFFSET, 0, (1ull << 44) - 1, NULL,
      "N", NULL, "Spoil this 32-bit word of each destination", true},

@@ -6,6 +6,8 @@
 #include "report_fixture.h"
 #include "unit.h"
 
+#include "bwtool/operators.h"
+
 #include <ctype.h>
 #include <jansson.h>
 #include <regex.h>
@@ -232,12 +234,12 @@ static void suite_finds_names_in_the_list(void **state)
         char name[NAME_BYTES];
 
         group_text(at, &groups[2], name);
-        assert_true(count < bw_testcase_count);
-        assert_string_equal(name, bw_testcases[count].name);
+        assert_true(count < bw_all_count());
+        assert_string_equal(name, bw_all_at(count)->name);
         count++;
         at += groups[0].rm_eo;
     }
-    assert_int_equal(count, bw_testcase_count);
+    assert_int_equal(count, bw_all_count());
     assert_int_equal(bw_log_count(), 0); /* its reader wants an empty stderr */
     free(text);
 }
