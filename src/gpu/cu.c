@@ -196,11 +196,14 @@ enum bw_status bw_cu(CUresult res, const char *what, const char *file, int line)
     if (res == CUDA_SUCCESS) {
         return BW_OK;
     }
-    tell(LOG_ERROR, res, what, file, line);
     if (is_sticky(res)) {
-        atomic_store(&context_lost, true);
+        /* Every later call gets the same answer: it is said once. */
+        if (!atomic_exchange(&context_lost, true)) {
+            tell(LOG_ERROR, res, what, file, line);
+        }
         return BW_ERR_LOST;
     }
+    tell(LOG_ERROR, res, what, file, line);
     return res == CUDA_ERROR_OUT_OF_MEMORY ? BW_ERR_MEMORY : BW_ERR_CUDA;
 }
 

@@ -106,6 +106,9 @@ static void a_lost_context_is_remembered(void **state)
     before = bw_log_count();
     CU_WARN(CUDA_ERROR_INVALID_VALUE); /* quiet: all calls fail now */
     assert_int_equal(bw_log_count(), before);
+    /* Whoever asks next gets the same answer, and it was said. */
+    assert_int_equal(CU(CUDA_ERROR_ILLEGAL_ADDRESS), BW_ERR_LOST);
+    assert_int_equal(bw_log_count(), before);
 }
 
 int main(void)
