@@ -29,8 +29,11 @@ struct bw_gpu_record {
     int other_processes;             /* that compute on it; -1: unknown                  */
 };
 
-/* Before the contexts are made. NULL if there is no memory for it. */
-struct bw_state *bw_state_build(const struct bw_gpus *gpus);
+/*
+ * Before the contexts are made; `job_processes` ranks of this job may work on
+ * these GPUs, and are no strangers. NULL if there is no memory for it.
+ */
+struct bw_state *bw_state_build(const struct bw_gpus *gpus, int job_processes);
 /* NULL is fine. */
 void bw_state_free(struct bw_state *state);
 

@@ -204,7 +204,8 @@ static enum bw_status open_gpus(struct bw_session *session)
     }
     find_nodes(session);
     TRY(choose_gpus(session));
-    session->state = bw_state_build(&session->gpus); /* before: who else is there already */
+    /* Before the contexts are there: who else is? */
+    session->state = bw_state_build(&session->gpus, session->world->local_ranks);
     TRY(bw_gpus_open_contexts(&session->gpus));
     bw_verbose("contexts are made, kernels resident, peers enabled");
     for (int i = 0; i < session->gpus.count; i++) {

@@ -72,6 +72,14 @@ static void ask_all(struct bw_state *state, struct gpu_state *gpu)
     ask_counters(state, gpu);
 }
 
+/* Of `now` processes that NVML shows on a GPU: this one, or the ranks of its job. */
+static int ours_among(const struct bw_state *state, const struct gpu_state *gpu, int now)
+{
+    const int ours = state->job_processes > 1 ? state->job_processes : gpu->shows_us;
+
+    return now < ours ? now : ours;
+}
+
 /* Processes beside us. Whether NVML shows ours at all, the first look after our context tells. */
 static void ask_processes(struct bw_state *state)
 {
@@ -88,7 +96,7 @@ static void ask_processes(struct bw_state *state)
         if (state->processes_ns == 0) {
             gpu->shows_us = now > gpu->processes_before;
         }
-        gpu->other_processes = now < 0 ? -1 : now - gpu->shows_us;
+        gpu->other_processes = now < 0 ? -1 : now - ours_among(state, gpu, now);
         if (gpu->other_processes > 0 && !gpu->was_shared) {
             gpu->was_shared = true;
             bw_warn("GPU %d: used by %d other process%s as well: values may be too low", i,

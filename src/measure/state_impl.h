@@ -30,6 +30,7 @@ struct bw_state {
     struct gpu_state *gpus;
     struct bw_port *ports;
     int count;
+    int job_processes; /* ranks of this job on this host */
     uint64_t opened_ns, looked_ns, processes_ns, cost_ns;
     bool has_doubted; /* in this testcase */
     char text[256];

@@ -90,7 +90,7 @@ static void compare_nvlinks(const struct bw_state *state, const struct bw_gpus *
     }
 }
 
-struct bw_state *bw_state_build(const struct bw_gpus *gpus)
+struct bw_state *bw_state_build(const struct bw_gpus *gpus, int job_processes)
 {
     const size_t count = (size_t)gpus->count;
     struct bw_state *state = calloc(1, sizeof(*state));
@@ -101,6 +101,7 @@ struct bw_state *bw_state_build(const struct bw_gpus *gpus)
     (void)bw_nvml_open();
     state->opened_ns = bw_clock_ns();
     state->count = gpus->count;
+    state->job_processes = job_processes;
     state->gpus = calloc(count + 1, sizeof(*state->gpus));
     state->ports = calloc(count + 1, sizeof(*state->ports));
     if (state->gpus == NULL || state->ports == NULL) {

@@ -119,7 +119,7 @@ static void gpus_that_nobody_knows(void **state)
     struct bw_gpu two[2] = {{.name = "Simulated GPU", .uuid = "GPU-a", .pci_full = "none"},
                             {.name = "Simulated GPU", .uuid = "GPU-b", .pci_full = "none"}};
     const struct bw_gpus gpus = {.count = 2, .gpus = two};
-    struct bw_state *seen = bw_state_build(&gpus);
+    struct bw_state *seen = bw_state_build(&gpus, 1);
     struct bw_gpu_record *records = NULL;
     struct bw_plan plan = {0};
 
