@@ -45,7 +45,14 @@ static enum bw_status take(struct bw_lane *lane, struct bw_end end, CUdeviceptr 
         return BW_OK;
     }
     TRY(bw_gpu_use(&lane->session->gpus.gpus[owner]));
+    if (end.mem == MEM_HOST && lane->sampling->bind) {
+        /* Pages come from where the thread is bound: for this buffer, near to its GPU. */
+        TRY(bw_session_bind(lane->session, owner));
+    }
     TRY(bw_pool_take(lane->session->pool, end.mem == MEM_HOST, owner, lane->bytes, ptr));
+    if (end.mem == MEM_HOST && lane->sampling->bind) {
+        TRY(bw_session_bind(lane->session, (lane->lane_plan - lane->number)->issuer));
+    }
 out:
     return st;
 }
