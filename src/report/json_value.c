@@ -73,9 +73,10 @@ void bw_json_add(json_t *array, json_t *value)
 struct pen {
     char *text;
     size_t length, room;
+    bool has_failed;
 };
 
-/* As jansson's own strings lose what comes after a failed allocation, and say nothing. */
+/* Not jansson's own strings: after a failed allocation they lack a piece, and nothing says so. */
 static int write_piece(const char *piece, size_t bytes, void *data)
 {
     struct pen *pen = data;
@@ -85,6 +86,7 @@ static int write_piece(const char *piece, size_t bytes, void *data)
         char *more = realloc(pen->text, room);
 
         if (more == NULL) {
+            pen->has_failed = true; /* not every caller in jansson looks at what is returned */
             return -1;
         }
         pen->text = more;
@@ -105,7 +107,7 @@ bool bw_json_print(FILE *out, const json_t *document)
 
     is_spoilt = false;
     if (was_spoilt || json_dump_callback(document, write_piece, &pen, flags) != 0 ||
-        pen.text == NULL) {
+        pen.has_failed || pen.text == NULL) {
         free(pen.text);
         return false;
     }
