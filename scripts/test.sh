@@ -55,13 +55,13 @@ build "$root/build" -DCMAKE_BUILD_TYPE=Release
 image=-DBWTOOL_FATBIN=$root/build/kernels.fatbin
 
 build "$root/build-test" -DCMAKE_BUILD_TYPE=Release -DBWTOOL_TESTS=ON "$image"
-cases '' "$root/build-test"
+cases '' "$root/build-test" -E '^fuzz/'
 
 # LeakSanitizer cannot work under a tracer; everywhere else it is on.
 build "$root/build-asan" -DCMAKE_BUILD_TYPE=Debug -DBWTOOL_TESTS=ON -DBWTOOL_SANITIZE=ON \
     -DSIM_SANITIZE=ON "$image"
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1
-cases 'sanitized ' "$root/build-asan" -R '^unit/'
+cases 'sanitized ' "$root/build-asan" -R '^(unit|fuzz)/'
 unset ASAN_OPTIONS UBSAN_OPTIONS
 
 # The same sources with ranks.
@@ -72,6 +72,11 @@ if $all; then
     packages_for_all_tests | need_packages
     CC=clang build "$root/build-clang" -DCMAKE_BUILD_TYPE=Debug -DBWTOOL_TESTS=ON "$image"
     cases 'clang ' "$root/build-clang" -R '^unit/'
+    CC=clang build "$root/build-fuzz" -DCMAKE_BUILD_TYPE=Debug -DBWTOOL_TESTS=ON \
+        -DBWTOOL_FUZZ=ON "$image"
+    cases 'libfuzzer ' "$root/build-fuzz" -R '^fuzz/'
+    check "each driver call and allocation fails in turn" python3 \
+        "$root/tests/torture/torture.py" "$root/build-test/bwtool" "$root/build-test" --all
     sed -n 's|.*"file": "\(.*/src/.*\.c\)".*|\1|p' "$root/build-clang/compile_commands.json" |
         sort -u >"$root/build-clang/sources"
     while read -r source; do

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Preloaded: the n-th allocation of the program fails, n being FAIL_ALLOCATION;
+ * or, if FAIL_OF is the part of a library's name, of that library. The others
+ * get what they ask for, as their faults are not the program's. At the end a
+ * line says how many there were.
+ */
+
+#define SHOWN __attribute__((visibility("default")))
+
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t count, size_t bytes);
+extern void *__libc_realloc(void *old, size_t bytes);
+extern void *__libc_memalign(size_t alignment, size_t bytes);
+
+enum { RANGES_MAX = 16 };
+static struct range {
+    uintptr_t from, to;
+} ranges[RANGES_MAX];
+static int range_count;
+static uintptr_t base;
+static atomic_ulong count;
+static unsigned long failing;
+static const char *library; /* NULL: the program itself */
+
+static int note_code(struct dl_phdr_info *object, size_t size, void *unused)
+{
+    const char *name = object->dlpi_name;
+    const bool is_ours =
+        library == NULL ? name[0] == '\0' && range_count == 0 : strstr(name, library) != NULL;
+
+    (void)size;
+    (void)unused;
+    for (int i = 0; is_ours && i < object->dlpi_phnum && range_count < RANGES_MAX; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+
+        if (part->p_type == PT_LOAD && (part->p_flags & PF_X) != 0) {
+            base = object->dlpi_addr;
+            ranges[range_count].from = object->dlpi_addr + part->p_vaddr;
+            ranges[range_count].to = object->dlpi_addr + part->p_vaddr + part->p_memsz;
+            range_count++;
+        }
+    }
+    return 0;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *number = getenv("FAIL_ALLOCATION");
+
+    failing = number == NULL ? 0 : strtoul(number, NULL, 10);
+    library = getenv("FAIL_OF");
+    dl_iterate_phdr(note_code, NULL);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    fprintf(stderr, "failing: %lu allocations\n", atomic_load(&count));
+}
+
+static bool fails(const void *caller)
+{
+    for (int i = 0; i < range_count; i++) {
+        if ((uintptr_t)caller >= ranges[i].from && (uintptr_t)caller < ranges[i].to) {
+            if (atomic_fetch_add(&count, 1) + 1 == failing) {
+                fprintf(stderr, "failing: allocation %lu, at +0x%lx\n", failing,
+                        (unsigned long)((uintptr_t)caller - base));
+                errno = ENOMEM;
+                return true;
+            }
+            return false;
+        }
+    }
+    return false;
+}
+
+#define CALLER __builtin_return_address(0)
+
+SHOWN void *malloc(size_t bytes)
+{
+    return fails(CALLER) ? NULL : __libc_malloc(bytes);
+}
+
+SHOWN void *calloc(size_t number, size_t bytes)
+{
+    return fails(CALLER) ? NULL : __libc_calloc(number, bytes);
+}
+
+SHOWN void *realloc(void *old, size_t bytes)
+{
+    return fails(CALLER) ? NULL : __libc_realloc(old, bytes);
+}
+
+SHOWN void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    return fails(CALLER) ? NULL : __libc_memalign(alignment, bytes);
+}
+
+SHOWN char *strdup(const char *text)
+{
+    const size_t bytes = strlen(text) + 1;
+    char *copy = fails(CALLER) ? NULL : __libc_malloc(bytes);
+
+    return copy == NULL ? NULL : memcpy(copy, text, bytes);
+}
+
+SHOWN int vasprintf(char **text, const char *format, va_list arguments)
+{
+    va_list again;
+    int length;
+
+    *text = NULL;
+    if (fails(CALLER)) {
+        return -1;
+    }
+    va_copy(again, arguments);
+    length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    if (length < 0 || (*text = __libc_malloc((size_t)length + 1)) == NULL) {
+        return -1;
+    }
+    return vsnprintf(*text, (size_t)length + 1, format, arguments);
+}

@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Make every driver call and every allocation of small runs fail in turn.
+
+usage: torture.py BWTOOL BUILD_FOLDER [--all] [--only WORD]
+
+Runs on the simulated driver. For each scenario the run without a fault says
+how often each entry point is called; then call after call fails. Every run
+has to end by itself, with status 0, 1 or 3, with valid JSON that names the
+same status, with a line that says what failed, and with values in the cells
+that have nothing to do with the fault. Copies are queued by the thousand:
+of calls beyond the first STEADY of an entry point, one in each power of two.
+Without --all, only each STRIDE-th of these runs is made.
+"""
+
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+STRIDE = 19  # in the short tier; a prime, so that all entry points get their turn
+JSON_STRIDE = 37  # of the JSON library's allocations, each like the next
+STEADY = 40
+PATIENCE_S = 60
+LINES_MAX = 4  # what failed, and what could not be done therefore
+SMALL = "gpu * sm 2;patience 500 500"
+# Each second time another error, among them one that takes the context with it.
+ERRORS = ["CUDA_ERROR_UNKNOWN", "CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_ILLEGAL_ADDRESS"]
+
+# The family, and a testcase of it; the second, where there is one, has to be measured
+# although the first fails, unless the GPUs are lost.
+SCENARIOS = [
+    ("host_ce", ["host_to_device_memcpy_ce", "device_to_host_memcpy_ce"]),
+    ("host_both_ways", ["device_to_host_bidirectional_memcpy_ce"]),
+    ("peer_ce", ["device_to_device_memcpy_read_ce", "device_local_copy"]),
+    ("fan_ce", ["all_to_one_write_ce"]),
+    ("host_fan", ["host_to_all_bidirectional_memcpy_ce"]),
+    ("sm", ["device_to_device_memcpy_write_sm", "host_to_device_memcpy_sm"]),
+    ("split", ["device_to_device_bidirectional_memcpy_read_sm"]),
+    ("fan_sm", ["one_to_all_read_sm"]),
+    ("latency", ["host_device_latency_sm", "device_to_device_latency_sm"]),
+    ("local", ["device_local_copy"]),
+    ("host", ["cpu_copy", "cpu_latency"]),
+    ("operator", ["shmem_put"]),
+    ("operator_together", ["shmem_all_reduce"]),
+]
+
+
+class Run:
+    """One run of the tool on the simulator, and what came of it."""
+
+    def __init__(self, tool, names, extra="", environment=None):
+        command = [tool.bwtool, "-j", "-b", "64K", "-i", "1", "--loopCount", "1", "-t", *names]
+        env = dict(os.environ, **tool.environment)
+        env["SIM_EXTRA"] = SMALL + (";" + extra if extra else "")
+        preload = (environment or {}).get("LD_PRELOAD")
+        env.update(environment or {})
+        env["LD_PRELOAD"] = ":".join(filter(None, [preload, tool.preload]))
+        self.hung = False
+        try:
+            done = subprocess.run(command, env=env, capture_output=True, timeout=PATIENCE_S,
+                                  stdin=subprocess.DEVNULL, check=False)
+            self.status, out, err = done.returncode, done.stdout, done.stderr
+        except subprocess.TimeoutExpired as late:
+            self.hung = True
+            self.status, out, err = None, late.stdout or b"", late.stderr or b""
+        self.out = out.decode("utf-8", "replace")
+        self.err = err.decode("utf-8", "replace")
+        try:
+            self.record = json.loads(self.out)
+        except ValueError:
+            self.record = None
+
+    def happened(self):
+        return not re.search(r"^sim: fault \d+ never happened", self.err, re.M)
+
+    def said(self):
+        return re.findall(r"^bwtool: (?:error|warning): .*", self.err, re.M)
+
+    def values(self):
+        """The cells that have a value, by testcase, matrix, row and column."""
+        found = set()
+        if self.record is None or not isinstance(self.record.get("bwtool"), dict):
+            return found
+        for testcase in self.record["bwtool"]["testcases"]:
+            for m, matrix in enumerate(testcase.get("matrices") or []):
+                for r, row in enumerate(matrix.get("cells") or []):
+                    for c, cell in enumerate(row):
+                        if cell is not None and cell.get("value") is not None:
+                            found.add((testcase["name"], m, r, c))
+        return found
+
+
+class Tool:
+    """The tool and a simulated machine."""
+
+    def __init__(self, bwtool, build, gpus):
+        self.bwtool = os.path.realpath(bwtool)
+        self.folder = os.path.join(os.path.realpath(build), "sim")
+        self.environment = {
+            "SIM_BEGIN": f"gpus {gpus}",
+            "SIM_MACHINE": os.path.join(ROOT, "tests/sim/machines/h200.txt"),
+            "SIM_REPORT": "1",
+            "LD_LIBRARY_PATH": self.folder,
+            "HWLOC_THISSYSTEM": "1",
+            "HWLOC_COMPONENTS": "xml",
+        }
+        self.preload = os.path.join(self.folder, "libsimhost.so")
+        with tempfile.NamedTemporaryFile("w", suffix=".xml", delete=False) as file:
+            file.write(self.topology())
+        self.environment["HWLOC_XMLFILE"] = file.name
+        self.environment["SIM_CPUS"] = self.topology("cpus").strip()
+
+    def topology(self, *words):
+        env = dict(os.environ, **self.environment)
+        return subprocess.run([os.path.join(self.folder, "topology"), *words], env=env,
+                              capture_output=True, text=True, check=True).stdout
+
+    def close(self):
+        os.unlink(self.environment["HWLOC_XMLFILE"])
+
+
+def occurrences(count):
+    """Which calls of an entry point fail: all the first ones, then the powers of two."""
+    chosen = list(range(1, min(count, STEADY) + 1))
+    n = STEADY * 2
+    while n < count:
+        chosen.append(n)
+        n *= 2
+    return chosen
+
+
+def complaint(run, good, fault):
+    """Why this run is not as it has to be; None if it is."""
+    fine = (0, 1, 3, good.status)  # 4: an operator below what it might do
+    if run.hung:
+        return f"no end within {PATIENCE_S} s"
+    if run.status not in fine:
+        return f"exit status {run.status}"
+    if run.record is None:
+        # Where not even a record can be made, a line says so instead.
+        if run.status != 0 and run.said() and run.out == "":
+            return None
+        return "no valid JSON"
+    record = run.record.get("bwtool")
+    if record is not None and record["exit_status"] != run.status:
+        return f"exit status {run.status}, but {record['exit_status']} in the record"
+    if run.status not in (0, good.status) and not run.said():
+        return "nothing says what failed"
+    if len(run.said()) > LINES_MAX:
+        return f"{len(run.said())} lines for one fault"
+    if run.status == good.status and run.values() != good.values():
+        return "status 0, but a value is missing"
+    return missing_too_much(run, good, fault)
+
+
+def missing_too_much(run, good, fault):
+    """One call that fails costs one value, unless a context was lost or nothing began."""
+    missing = good.values() - run.values()
+    record = run.record.get("bwtool")
+    if record is None or record.get("error") is not None or "ILLEGAL_ADDRESS" in fault:
+        return None
+    if not record["devices"]:
+        return None
+    if any("lost" in line or "no end" in line for line in run.said()):
+        return None
+    names = {name for name, *_ in missing}
+    if len(names) > 1:
+        return f"values of {len(names)} testcases are missing"
+    rows = {(r, c) for _, _, r, c in missing}
+    if any(t["name"] in names and not t.get("matrices") for t in record["testcases"]):
+        return None  # it was over before it had a shape
+    return f"{len(rows)} cells are missing" if len(rows) > 1 else None
+
+
+def calls_of(tool, names):
+    """How often each entry point is called in a run without a fault."""
+    run = Run(tool, names, environment={"SIM_TRACE": "1"})
+    counts = Counter()
+    for name in re.findall(r"^sim: .*?call \d+: (cu\w+) \d+$", run.err, re.M):
+        counts[name] += 1
+    return counts
+
+
+def driver_faults(tool, names):
+    faults = []
+    for name, count in sorted(calls_of(tool, names).items()):
+        for i, n in enumerate(occurrences(count)):
+            faults.append(f"fail {name} {n} {ERRORS[i % len(ERRORS)]}")
+    return [(fault, fault, None) for fault in faults]
+
+
+def nvml_faults():
+    """NVML is asked for what is good to know; without an answer everything is measured."""
+    names = set()
+    for file in glob.glob(os.path.join(ROOT, "src/gpu/nvml*.c")):
+        with open(file, encoding="utf-8") as source:
+            names.update(re.findall(r'"(nvml[A-Z]\w+)"', source.read()))
+    faults = [f"fail {name} {n} {error}" for name in sorted(names)
+              for n, error in ((1, "NVML_ERROR_UNKNOWN"), (2, "NVML_ERROR_GPU_IS_LOST"))]
+    return [(fault, fault, None) for fault in faults]
+
+
+def allocation_faults(tool, names, library, whose):
+    of = {"LD_PRELOAD": library, **({"FAIL_OF": whose} if whose else {})}
+    run = Run(tool, names, environment=of)
+    count = int((re.findall(r"^failing: (\d+) allocations", run.err, re.M) or [0])[0])
+    return [(f"allocation {n}", "", {**of, "FAIL_ALLOCATION": str(n)})
+            for n in range(1, count + 1)]
+
+
+class Suite:
+    def __init__(self, bwtool, build, stride, only):
+        self.bwtool, self.build, self.stride, self.only = bwtool, build, stride, only
+        self.library = os.path.join(os.path.realpath(build), "tests", "libfailing.so")
+        self.cases = self.failed = self.runs = 0
+        self.at = 0  # goes on from scenario to scenario, so that a stride meets other calls
+
+    def scenario(self, tool, gpus, family, names):
+        good = Run(tool, names)
+        kinds = [("driver calls", driver_faults(tool, names))]
+        if family == "host_ce":
+            kinds.append(("NVML", nvml_faults()))
+        if os.path.exists(self.library):
+            kinds.append(("allocations", allocation_faults(tool, names, self.library, "")))
+            kinds.append(("allocations for JSON",
+                          allocation_faults(tool, names, self.library, "jansson")[::JSON_STRIDE]))
+        for kind, faults in kinds:
+            title = f"{family}, {gpus} GPUs, {kind}"
+            if not faults:
+                continue  # CPUs need no driver
+            if self.only and not re.search(self.only, title):
+                continue
+            chosen = [f for i, f in enumerate(faults) if (self.at + i) % self.stride == 0]
+            self.at += len(faults)
+            self.verdict(title, good, faults, self.make(tool, names, chosen))
+
+    def make(self, tool, names, faults):
+        def one(fault):
+            return fault[0], Run(tool, names, fault[1], fault[2])
+        with ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+            return list(pool.map(one, faults))
+
+    def verdict(self, title, good, faults, runs):
+        bad = []
+        if good.status not in (0, 4) or good.record is None:
+            bad.append(f"without a fault: exit status {good.status}")
+        happened = 0
+        for fault, run in runs:
+            happened += run.happened()
+            why = complaint(run, good, fault)
+            if why is None and "nvml" in fault and run.status != 0:
+                why = f"exit status {run.status}, and it was only NVML"
+            if why is not None:
+                bad.append(f"{fault}: {why}\n" + "\n".join(f"    {s}" for s in run.said()[:8]))
+        self.cases += 1
+        self.runs += len(runs)
+        text = f"{title}: {len(runs)} of {len(faults)} in turn, {happened} happened"
+        if bad:
+            self.failed += 1
+            print(f"not ok {text}, {len(bad)} bad")
+            print("\n".join(bad))
+        else:
+            print(f"ok {text}")
+        sys.stdout.flush()
+
+
+def main(words):
+    only = words[words.index("--only") + 1] if "--only" in words else None
+    is_all = "--all" in words
+    suite = Suite(words[0], words[1], 1 if is_all else STRIDE, only)
+    if not os.path.exists(os.path.join(words[1], "sim", "libcuda.so.1")):
+        print(f"skipped: no simulated driver in {words[1]}")
+        return 0
+    for gpus in (1, 2, 4) if is_all else (1, 2):
+        tool = Tool(words[0], words[1], gpus)
+        try:
+            for family, names in SCENARIOS:
+                # What needs a second GPU is waived on one, once; more GPUs change nothing of CPUs.
+                if gpus == 1 and family in ("peer_ce", "fan_ce", "sm", "split", "fan_sm",
+                                           "operator", "operator_together"):
+                    continue
+                if gpus > 1 and family == "host":
+                    continue
+                suite.scenario(tool, gpus, family, names)
+        finally:
+            tool.close()
+    print(f"{suite.runs} runs with a fault; {suite.cases - suite.failed} passed, "
+          f"{suite.failed} failed")
+    return suite.failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
