@@ -26,7 +26,7 @@ while [ $# -gt 0 ]; do
     -g) begin="gpus $2" machine=$machines/h200.txt ;;
     -m)
         begin='' machine=$2
-        [ -e "$machine" ] || machine=$machines/${2%.txt}.txt
+        [ -f "$machine" ] || machine=$machines/${2%.txt}.txt
         ;;
     -x) export SIM_EXTRA=$2 ;;
     --)

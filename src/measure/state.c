@@ -187,7 +187,7 @@ void bw_state_launch(struct bw_state *state, const struct bw_plan *plan,
         struct gpu_state *gpu = &state->gpus[i];
 
         if (gpu->is_used && bw_clock_ns() - gpu->counted_ns > fresh_ns &&
-            can_afford(state, counters_part)) {
+            (state->is_alert || can_afford(state, counters_part))) {
             ask_counters(state, gpu);
         }
         gpu->start = gpu->last;
@@ -225,7 +225,7 @@ void bw_state_look(struct bw_state *state)
         is_first |=
             state->gpus[i].crosses_pcie && !state->gpus[i].was_judged && !state->gpus[i].has_looked;
     }
-    if (!is_first &&
+    if (!is_first && !state->is_alert &&
         (bw_clock_ns() - state->looked_ns < look_interval_ns || !can_afford(state, levels_part))) {
         return;
     }
@@ -241,14 +241,17 @@ const char *bw_state_spoiled(struct bw_state *state)
 {
     const char *spoiled = NULL;
 
-    for (int i = 0; state != NULL && i < state->count; i++) {
+    if (state == NULL) {
+        return NULL;
+    }
+    for (int i = 0; i < state->count; i++) {
         struct gpu_state *gpu = &state->gpus[i];
         char what[200];
 
         if (gpu->crosses_pcie && (gpu->has_looked || !gpu->was_judged)) {
             bw_state_judge_pcie(gpu, i);
         }
-        if (gpu->is_used && can_afford(state, counters_part)) {
+        if (gpu->is_used && (state->is_alert || can_afford(state, counters_part))) {
             ask_counters(state, gpu);
         }
         if (gpu->is_used && spoiled == NULL &&
@@ -257,6 +260,8 @@ const char *bw_state_spoiled(struct bw_state *state)
             spoiled = state->text;
         }
     }
+    /* What has just spoiled a take must be seen to be gone, whatever asking costs. */
+    state->is_alert = spoiled != NULL;
     return spoiled;
 }
 

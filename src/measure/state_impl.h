@@ -33,6 +33,7 @@ struct bw_state {
     int job_processes; /* ranks of this job on this host */
     uint64_t opened_ns, looked_ns, processes_ns, cost_ns;
     bool has_doubted; /* in this testcase */
+    bool is_alert;    /* the last take was spoiled: look at every one until one is not */
     char text[256];
 };
 

@@ -109,6 +109,12 @@ check "the peak is what is left of the link" member 'round(c[0][0]["nominal_gb_p
 check "the reason is in the state" member 't["state"][1]["throttled_by"]' "['hw_thermal']"
 check "and the heat" member 't["state"][1]["max"]["temperature_c"]' 92
 
+# A retake is looked at as well, however short it is and whatever asking costs.
+for size in 16 64M; do
+    run -m degraded -b "$size" -i 2 -t host_to_device_memcpy_ce
+    check "a retake of $size is no way out" [ "$status" = 5 ]
+done
+
 # Errors that come and go: the take is thrown away.
 run -g 2 -x 'gpu 1 state nvlink_crc 0 5 17' -v "${small[@]}" -t 4 5 6
 check "a take with errors is taken again" [ "$(lines 'take 1 of at most 3 is spoiled: GPU 1: 34 NVLink CRC errors' err)" = 1 ]
