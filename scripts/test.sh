@@ -75,6 +75,7 @@ if $all; then
     CC=clang build "$root/build-fuzz" -DCMAKE_BUILD_TYPE=Debug -DBWTOOL_TESTS=ON \
         -DBWTOOL_FUZZ=ON "$image"
     cases 'libfuzzer ' "$root/build-fuzz" -R '^fuzz/'
+    check "planted faults are seen" python3 "$root/scripts/mutants.py" "$root/build-test"
     check "each driver call and allocation fails in turn" python3 \
         "$root/tests/torture/torture.py" "$root/build-test/bwtool" "$root/build-test" --all
     sed -n 's|.*"file": "\(.*/src/.*\.c\)".*|\1|p' "$root/build-clang/compile_commands.json" |

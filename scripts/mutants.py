@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Plant one fault after another in the product's sources; the tests must see each.
+
+usage: mutants.py BUILD_FOLDER
+
+BUILD_FOLDER holds the simulated driver and the kernels' image. Each fault is
+an edit of one file in a scratch copy: what needs to be is built anew, then run
+the folder's unit tests and a short set of golden command lines.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+GOLDEN = "^(dry_run_4|text_2|json_2|verbose|waived_json|partial_peer|error_.*|fault_.*)$"
+
+# File, what stands there, what stands there instead, unit tests.
+FAULTS = [
+    ("src/plan/plan.c", "to_col ? row : col, .dst = to_col ? col : row",
+     "to_col ? col : row, .dst = to_col ? row : col", "plan"),  # a swapped direction
+    ("src/plan/plan.c", "by_src ? step->src.id : step->dst.id",
+     "by_src ? step->dst.id : step->src.id", "plan"),  # the wrong owner
+    ("src/plan/plan.c", "== REDUCE_FIRST", "!= REDUCE_FIRST", "plan"),
+    ("src/plan/plan.c", "(r + b->ends / 2) % b->ends", "(r + 1) % b->ends", "plan"),
+    ("src/plan/plan.c", "return r != c && (b->peer", "return (b->peer", "plan"),
+    ("src/plan/plan.c", "b->peer == NULL ||", "true ||", "plan"),
+    ("src/plan/plan.c", "if (o != c) {", "if (o > c) {", "plan"),
+    ("src/plan/plan.c", "b->plan->launch_count--;", "", "plan"),
+    ("src/measure/stats.c", "tail > 0.025", "tail > 0.05", "stats"),
+    ("src/measure/stats.c", "low + 1 < n ? low + 1 : low", "low", "stats"),
+    ("src/measure/stats.c", "(double)(n - 1));\n}", "(double)n);\n}", "stats"),
+    ("src/measure/stats.c", "s.max = sorted[n - 1]", "s.max = sorted[0]", "stats"),
+    ("src/measure/stats.c", "/ 2 / stats->median", "/ stats->median", "stats"),
+    ("src/cli/size.c", "n << shift < least", "n << shift <= least", "size"),
+    ("src/cli/size.c", "*fraction = percent / 100", "*fraction = percent", "options"),
+    ("src/cli/size.c", "percent <= 50", "percent < 50", "options"),
+    ("src/measure/cells.c", "counted / series->ns[i]", "counted / 2 / series->ns[i]", ""),
+    ("src/measure/cells.c", "&crew->series[k], counted(crew, k)",
+     "&crew->series[0], counted(crew, 0)", ""),
+    ("src/measure/engine_ce.c", "TRY(queue_copies(lane, round->copies));", "", ""),
+    ("src/measure/gpu_lane.c", "round->seed + 2 * lane->number + path",
+     "round->seed + 0 * lane->number + path", ""),  # two copies with the same bytes
+    ("src/measure/gpu_lane.c", "{&lane->paths[i].dst, &lane->bytes, &seed}",
+     "{&lane->paths[i].src, &lane->bytes, &seed}", ""),  # checks what was sent
+    ("src/report/summary.c", "summary.sum + cell->value", "cell->value", "result"),
+    ("src/report/summary.c", "fmin(summary.min", "fmax(summary.min", "result"),
+    ("src/report/summary.c", "summary.n++;", "summary.n += 2;", "result"),
+    ("src/report/summary.c", "        return 3;", "        return 0;", "result"),
+    ("src/gpu/cu.c", "tell(LOG_ERROR, res, what, file, line);",
+     "if (line < 0) {\n        tell(LOG_ERROR, res, what, file, line);\n    }", "cu"),
+    ("src/gpu/cu.c", "return BW_ERR_LOST;", "return BW_OK;", "cu"),  # an unchecked error
+    ("src/measure/gate.c", "void bw_gate_release(struct bw_gate *gate)\n{",
+     "void bw_gate_release(struct bw_gate *gate)\n{\n    if (gate != NULL) {\n"
+     "        return;\n    }", ""),  # a gate that nobody opens
+]
+
+
+def call(command, **kwargs):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, check=False, **kwargs).returncode
+
+
+class Scratch:
+    def __init__(self, folder, build):
+        self.source = os.path.join(folder, "source")
+        self.build = os.path.join(folder, "build")
+        skip = shutil.ignore_patterns("build*", ".git")
+        shutil.copytree(ROOT, self.source, ignore=skip)
+        image = os.path.join(build, "kernels.fatbin")
+        call(["cmake", "-S", self.source, "-B", self.build, "-DBWTOOL_TESTS=ON",
+              "-DCMAKE_BUILD_TYPE=Debug", f"-DBWTOOL_FATBIN={image}"])
+        for name in ("libcuda.so.1", "libnvidia-ml.so.1", "libsimhost.so", "topology"):
+            shutil.copy(os.path.join(build, "sim", name), os.path.join(self.build, "sim", name))
+
+    def make(self, tests):
+        names = ["bwtool"] + [f"{t}_test" for t in tests]
+        return call(["make", "-C", self.build, "-j", str(os.cpu_count()), *names]) == 0
+
+    def why_caught(self, tests):
+        """The first test that fails; None if all pass."""
+        for test in tests:
+            program = os.path.join(self.build, "tests", f"{test}_test")
+            if call(["timeout", "60", program]) != 0:
+                return f"unit/{test}_test"
+        script = os.path.join(self.source, "tests/cli/golden_test.sh")
+        env = dict(os.environ, GOLDEN_ONLY=GOLDEN)
+        bwtool = os.path.join(self.build, "bwtool")
+        if call(["timeout", "240", "bash", script, bwtool, self.build], env=env) != 0:
+            return "cli/golden_test"
+        return None
+
+
+def main(words):
+    caught = missed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Scratch(folder, os.path.realpath(words[0]))
+        every = sorted({t for *_, names in FAULTS for t in names.split()})
+        if not scratch.make(every) or scratch.why_caught(every) is not None:
+            print("not ok without a fault the tests fail, or nothing can be built")
+            return 1
+        for file, old, new, tests in FAULTS:
+            path = os.path.join(scratch.source, file)
+            with open(path, encoding="utf-8") as source:
+                text = source.read()
+            name = f"{file}: {' '.join(old.split())} -> {' '.join(new.split())}"
+            why = None
+            if old in text:
+                with open(path, "w", encoding="utf-8") as source:
+                    source.write(text.replace(old, new, 1))
+                if scratch.make(tests.split()):
+                    why = scratch.why_caught(tests.split())
+                else:
+                    print("    it cannot be built")
+                with open(path, "w", encoding="utf-8") as source:
+                    source.write(text)
+            caught, missed = caught + (why is not None), missed + (why is None)
+            print(f"ok {name}: {why}" if why else f"not ok {name}: not seen, or not to be planted")
+            sys.stdout.flush()
+    print(f"{caught} faults caught, {missed} missed")
+    return missed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

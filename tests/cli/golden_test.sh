@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What each surface of the command line prints on 0, 1, 2, 4 and 8 simulated
+# GPUs, as it is kept in tests/golden/cli; and text and JSON hold the same
+# numbers. With GOLDEN_ACCEPT=1 what is printed now is kept; GOLDEN_ONLY is a
+# pattern of the cases to run.
+# Usage: golden_test.sh BWTOOL BUILD_FOLDER
+set -u
+bwtool=$(realpath "$1")
+build=$(realpath "$2")
+root=$(cd "$(dirname "$0")/../.." && pwd)
+golden=$root/tests/golden/cli
+if [ ! -e "$build/sim/libcuda.so.1" ]; then
+    echo "skipped: no simulated driver in $build"
+    exit 0
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+ln -s "$bwtool" bwtool
+
+count=0
+failed=0
+verdict() { # NAME STATUS
+    count=$((count + 1))
+    if [ "$2" = 0 ]; then
+        printf 'ok %s\n' "$1"
+    else
+        printf 'not ok %s\n' "$1"
+        failed=$((failed + 1))
+    fi
+}
+is_wanted() {
+    [[ $1 =~ ${GOLDEN_ONLY-.} ]]
+}
+simulate() { # MACHINE ARGUMENTS: of -g or -m and its word, then bwtool's
+    BWTOOL_BUILD=$build bash "$root/scripts/simulate.sh" "$@" >out 2>err
+    status=$?
+}
+# Status, standard output and standard error, masked, as one text.
+record() {
+    printf 'exit status %d\n' "$status"
+    printf -- '--- stdout\n'
+    python3 "$root/tests/cli/golden_mask.py" <out
+    printf -- '--- stderr\n'
+    sed -E "s|$work|WORK|g; s/0x[0-9a-f]{8}/0xWORD/g; s|\([a-z_]+\.c:[0-9]+|(FILE:LINE|g; s|at [0-9.]+ s: .*|at * s: *|" err
+}
+same() { # NAME: the record is the golden one
+    record >new
+    if [ "${GOLDEN_ACCEPT-}" = 1 ]; then
+        mkdir -p "$golden"
+        cp new "$golden/$1.txt"
+    fi
+    diff -u "$golden/$1.txt" new
+    verdict "$1" $?
+}
+case_() { # NAME ARGUMENTS of simulate.sh
+    local name=$1
+    shift
+    is_wanted "$name" || return
+    simulate "$@"
+    same "$name"
+}
+
+small=(-b 64K -i 3)
+set_of=(host_to_device_memcpy_ce device_to_device_memcpy_read_ce all_to_one_write_ce
+    device_local_copy host_device_latency_sm)
+for gpus in 0 1 2 4 8; do
+    case_ "dry_run_$gpus" -g $gpus --dry-run -t "${set_of[@]}"
+    case_ "text_$gpus" -g $gpus "${small[@]}" -t "${set_of[@]}"
+    is_wanted "text_$gpus" && cp out text
+    case_ "json_$gpus" -g $gpus -j "${small[@]}" -t "${set_of[@]}"
+    if [ $gpus != 0 ] && is_wanted "text_$gpus" && is_wanted "json_$gpus"; then
+        python3 "$root/tests/cli/golden_same.py" text out
+        verdict "text and JSON hold the same numbers on $gpus" $?
+    fi
+done
+case_ verbose -g 2 -v "${small[@]}" -t device_to_device_bidirectional_memcpy_write_ce
+case_ perf -g 2 -F perf "${small[@]}" -t host_to_device_memcpy_ce device_local_copy
+case_ mean -g 2 -m -s -d "${small[@]}" -t host_to_device_memcpy_sm
+case_ prefix -g 2 "${small[@]}" -p one_to_all
+
+# What needs no GPU is the same with or without.
+case_ list -g 0 -l
+case_ list_json -g 2 -l -j
+case_ help -g 0 --help
+case_ version -g 1 --version
+case_ explain -g 2 --explain host_to_device_memcpy_ce device_local_copy nonsense
+
+# What this machine lacks.
+case_ waived_json -g 1 -j "${small[@]}" -t device_to_device_memcpy_read_sm
+case_ waived_no_peer -m nopeer "${small[@]}" -t device_to_device_memcpy_write_ce
+case_ waived_multinode -g 2 "${small[@]}" -t multinode_bisect_write_ce
+case_ partial_peer -m pcie4 "${small[@]}" -t device_to_device_memcpy_read_ce
+
+# What the user got wrong, and what the machine did.
+case_ error_option -g 1 --nonsense
+case_ error_value -g 1 -b 3Q
+case_ error_testcase -g 1 "${small[@]}" -t no_such_testcase device_local_copy
+case_ error_testcase_json -g 1 -j "${small[@]}" -t no_such_testcase
+case_ fault_memory -g 2 -x 'fail cuMemAlloc 3 CUDA_ERROR_OUT_OF_MEMORY' "${small[@]}" \
+    -t device_to_device_memcpy_read_ce
+case_ fault_lost -g 2 -x 'fail cuMemcpyAsync 5 CUDA_ERROR_ECC_UNCORRECTABLE' "${small[@]}" \
+    -t host_to_device_memcpy_ce device_local_copy
+case_ fault_lost_json -g 2 -j -x 'fail cuMemcpyAsync 5 CUDA_ERROR_ECC_UNCORRECTABLE' \
+    "${small[@]}" -t host_to_device_memcpy_ce device_local_copy
+case_ fault_bytes -g 1 "${small[@]}" --corrupt-word 5 -t host_to_device_memcpy_ce
+
+printf '%d passed, %d failed\n' $((count - failed)) "$failed"
+[ "$failed" -eq 0 ]
