@@ -104,6 +104,7 @@ static enum bw_status shape(struct bw_testcase_result *result, const struct bw_s
     matrix->cells = calloc(shmem->count + 1, sizeof(*matrix->cells));
     matrix->row_labels = calloc(shmem->count + 1, sizeof(*matrix->row_labels));
     if (matrix->cells == NULL || matrix->row_labels == NULL) {
+        matrix->rows = 0; /* who sees a row takes its cell for there */
         return bw_errno("no memory for the results of %s", result->name);
     }
     for (size_t i = 0; i < shmem->count; i++) {
