@@ -29,7 +29,7 @@ FAULTS = [
     ("src/plan/plan.c", "return r != c && (b->peer", "return (b->peer", "plan"),
     ("src/plan/plan.c", "b->peer == NULL ||", "true ||", "plan"),
     ("src/plan/plan.c", "if (o != c) {", "if (o > c) {", "plan"),
-    ("src/plan/plan.c", "b->plan->launch_count--;", "", "plan"),
+    ("src/plan/plan.c", "b->plan->launch_count--;", "(void)b;", "plan"),
     ("src/measure/stats.c", "tail > 0.025", "tail > 0.05", "stats"),
     ("src/measure/stats.c", "low + 1 < n ? low + 1 : low", "low", "stats"),
     ("src/measure/stats.c", "(double)(n - 1));\n}", "(double)n);\n}", "stats"),
