@@ -53,6 +53,9 @@ static void every_kernel_has_a_name_and_a_shape(void **state)
     (void)state;
     for (int k = 0; k < BW_KERNEL_COUNT; k++) {
         assert_memory_equal(bw_kernel_name((enum bw_kernel)k), "bw_", 3);
+        if (k >= KERNEL_shmem_push_all_gather) {
+            continue; /* an operator's grid is a parameter of the operator */
+        }
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
             unsigned grid = 0, block = 0;
 
