@@ -106,10 +106,32 @@ static void all_else_is_refused_and_leaves_the_output(void **state)
     }
 }
 
+static void percentages_are_fractions(void **state)
+{
+    static const struct {
+        const char *text;
+        double fraction; /* 0: refused */
+    } cases[] = {
+        {"0.25%", 0.0025}, {"0.25", 0.0025}, {"0.01", 0.0001}, {"50%", 0.5}, {"50", 0.5},
+        {"50.01", 0},      {"0.0099", 0},    {"", 0},          {"-1", 0},    {"nan", 0},
+        {"1%%", 0},        {"1e9", 0},       {"%", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double fraction = 0;
+
+        print_message("percentage: %s\n", cases[i].text);
+        assert_int_equal(bw_options_percent(cases[i].text, &fraction), cases[i].fraction > 0);
+        assert_true(fraction > cases[i].fraction - 1e-12 && fraction < cases[i].fraction + 1e-12);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_read),
+        cmocka_unit_test(percentages_are_fractions),
         cmocka_unit_test(all_else_is_refused_and_leaves_the_output),
     };
 

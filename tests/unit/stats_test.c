@@ -97,6 +97,14 @@ static void many_samples_are_no_trouble(void **state)
     assert_true(s.ci_low > 49600 && s.ci_low < 49700 && s.ci_high > 50300 && s.ci_high < 50400);
 }
 
+static void precision_is_half_the_interval(void **state)
+{
+    const struct bw_stats s = {.n = 9, .median = 50, .ci_low = 45, .ci_high = 55};
+
+    (void)state;
+    assert_true(fabs(bw_stats_precision(&s) - 0.1) < 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,6 +113,7 @@ int main(void)
         cmocka_unit_test(order_does_not_matter),
         cmocka_unit_test(interval_is_by_order_statistics),
         cmocka_unit_test(interval_covers_the_median),
+        cmocka_unit_test(precision_is_half_the_interval),
         cmocka_unit_test(many_samples_are_no_trouble),
     };
 
