@@ -77,7 +77,7 @@ for gpus in 0 1 2 4 8; do
 done
 case_ verbose -g 2 -v "${small[@]}" -t device_to_device_bidirectional_memcpy_write_ce
 case_ perf -g 2 -F perf "${small[@]}" -t host_to_device_memcpy_ce device_local_copy
-case_ mean -g 2 -m -s -d "${small[@]}" -t host_to_device_memcpy_sm
+case_ mean -g 2 -- -m -s -d "${small[@]}" -t host_to_device_memcpy_sm
 case_ prefix -g 2 "${small[@]}" -p one_to_all
 
 # What needs no GPU is the same with or without.

@@ -51,7 +51,7 @@ static void shape(struct bw_testcase_result *result, const uint8_t *data, size_t
     matrix->cells = calloc((size_t)cols + 1, sizeof(*matrix->cells));
     matrix->row_labels = calloc(2, sizeof(*matrix->row_labels));
     MUST(matrix->cells != NULL && matrix->row_labels != NULL);
-    matrix->row_labels[0] = strdup("0");
+    matrix->row_labels[0] = cols > 0 ? strdup("0") : NULL; /* as many labels as rows */
     result->matrix_count = 1;
     for (int i = 0; i < cols; i++) {
         struct bw_cell *cell = &matrix->cells[i];
