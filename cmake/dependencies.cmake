@@ -71,13 +71,17 @@ if(NOT CUDA_VERSION_FOUND OR CUDA_VERSION_FOUND VERSION_LESS CUDA_VERSION_NEEDED
     message(FATAL_ERROR "NVCC=${NVCC} is of CUDA Toolkit '${CUDA_VERSION_FOUND}': "
         "${CUDA_VERSION_NEEDED} or newer is needed")
 endif()
-file(REAL_PATH ${NVCC} nvcc_real)
-get_filename_component(cuda_bin ${nvcc_real} DIRECTORY)
-# First beside that nvcc: another toolkit's header would not fit its kernels.
-find_path(CUDA_INCLUDE_DIR cuda.h HINTS ${cuda_bin}/../include
-    ${cuda_bin}/../targets/x86_64-linux/include ${cuda_bin}/../targets/sbsa-linux/include)
+# Its toolkit's folder, as nvcc itself tells: the nvcc of PATH may be a script
+# that calls one elsewhere.
+execute_process(COMMAND ${NVCC} --dryrun -c ${CMAKE_CURRENT_SOURCE_DIR}/kernels/kernels.cu
+    ERROR_VARIABLE nvcc_steps OUTPUT_QUIET)
+string(REGEX MATCH "#\\$ TOP=([^\n]*[^\n ])" found "${nvcc_steps}")
+set(cuda_root "${CMAKE_MATCH_1}")
+# First there: another toolkit's header would not fit its kernels.
+find_path(CUDA_INCLUDE_DIR cuda.h HINTS ${cuda_root}/include
+    ${cuda_root}/targets/x86_64-linux/include ${cuda_root}/targets/sbsa-linux/include)
 if(NOT CUDA_INCLUDE_DIR)
-    message(FATAL_ERROR "cuda.h is missing beside ${NVCC}: install the CUDA Toolkit's headers "
+    message(FATAL_ERROR "cuda.h is missing in the toolkit of ${NVCC} (${cuda_root}): install the CUDA Toolkit's headers "
         "(package cuda-driver-dev or cuda-cudart-dev of the same version)")
 endif()
 if(NOT BWTOOL_FATBIN AND NOT DEFINED ENV{NVCC_CCBIN})

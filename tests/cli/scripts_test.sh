@@ -121,6 +121,18 @@ END
     [ -e "$work/again/kernels.fatbin" ] || echo "kernels are thrown away for nothing"
 } | verdict "another CUDA Toolkit compiles the kernels anew"
 
+# The nvcc of PATH may be a script in a folder of its own: the toolkit that it
+# calls is the one whose header is used.
+rm "$work/bin/cmake"
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc)
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$nvcc" >"$work/bin/nvcc"
+chmod +x "$work/bin/nvcc"
+{
+    PATH=$work/bin:/usr/bin:/bin cmake -S "$root" -B "$work/wrapped" >"$work/out" 2>&1 ||
+        cat "$work/out"
+    grep -q "CUDA Toolkit .*: $work/bin/nvcc" "$work/out" || cat "$work/out"
+} | verdict "an nvcc that is a script calling another is good enough"
+
 # ctest -V, cut down to the lines that matter.
 cat >"$work/log" <<'END'
 test 1
