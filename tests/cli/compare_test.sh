@@ -3,11 +3,8 @@
 # scripts/compare_with_nvbandwidth.py against two tools that are played here:
 # each prints figures from a file, one file a round.
 set -u
-shopt -s lastpipe # verdict, at the end of a pipe, has to set a variable of ours
-root=$(cd "$(dirname "$0")/../.." && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # The peer prints "KEY VALUE" lines of peer.N or, if there is none, of peer;
 # "!" and a word: exit status, "wait" or "waived".
@@ -97,19 +94,6 @@ says() { # PATTERN...: each on some line of out
     for pattern in "$@"; do
         grep -qE -- "$pattern" "$work/out" || echo "no line is like: $pattern"
     done
-}
-
-verdict() { # NAME, and on stdin what is wrong
-    local found
-    found=$(cat)
-    if [ -z "$found" ]; then
-        printf 'ok %s\n' "$1"
-    else
-        printf '%s\n' "$found"
-        sed 's/^/    /' "$work/out" "$work/err"
-        printf 'not ok %s\n' "$1"
-        failed=1
-    fi
 }
 
 fresh
@@ -277,4 +261,4 @@ fresh
     compare 2 --bwtool "$work/none"
     [ ! -e "$work/calls" ] || echo "something ran"
 } | verdict "wrong arguments run nothing"
-exit $failed
+finish

@@ -6,36 +6,15 @@
 # pattern of the cases to run.
 # Usage: golden_test.sh BWTOOL BUILD_FOLDER
 set -u
-bwtool=$(realpath "$1")
-build=$(realpath "$2")
-root=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 golden=$root/tests/golden/cli
-if [ ! -e "$build/sim/libcuda.so.1" ]; then
-    echo "skipped: no simulated driver in $build"
-    exit 0
-fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+need_simulator
 cd "$work" || exit 1
 ln -s "$bwtool" bwtool
 
-count=0
-failed=0
-verdict() { # NAME STATUS
-    count=$((count + 1))
-    if [ "$2" = 0 ]; then
-        printf 'ok %s\n' "$1"
-    else
-        printf 'not ok %s\n' "$1"
-        failed=$((failed + 1))
-    fi
-}
 is_wanted() {
     [[ $1 =~ ${GOLDEN_ONLY-.} ]]
-}
-simulate() { # MACHINE ARGUMENTS: of -g or -m and its word, then bwtool's
-    BWTOOL_BUILD=$build bash "$root/scripts/simulate.sh" "$@" >out 2>err
-    status=$?
 }
 # Status, standard output and standard error, masked, as one text.
 record() {
@@ -52,13 +31,13 @@ same() { # NAME: the record is the golden one
         cp new "$golden/$1.txt"
     fi
     diff -u "$golden/$1.txt" new
-    verdict "$1" $?
+    check "$1" [ $? = 0 ]
 }
 case_() { # NAME ARGUMENTS of simulate.sh
     local name=$1
     shift
     is_wanted "$name" || return
-    simulate "$@"
+    run "$@"
     same "$name"
 }
 
@@ -72,7 +51,7 @@ for gpus in 0 1 2 4 8; do
     case_ "json_$gpus" -g $gpus -j "${small[@]}" -t "${set_of[@]}"
     if [ $gpus != 0 ] && is_wanted "text_$gpus" && is_wanted "json_$gpus"; then
         python3 "$root/tests/cli/golden_same.py" text out
-        verdict "text and JSON hold the same numbers on $gpus" $?
+        check "text and JSON hold the same numbers on $gpus" [ $? = 0 ]
     fi
 done
 case_ verbose -g 2 -v "${small[@]}" -t device_to_device_bidirectional_memcpy_write_ce
@@ -106,5 +85,4 @@ case_ fault_lost_json -g 2 -j -x 'fail cuMemcpyAsync 5 CUDA_ERROR_ECC_UNCORRECTA
     "${small[@]}" -t host_to_device_memcpy_ce device_local_copy
 case_ fault_bytes -g 1 "${small[@]}" --corrupt-word 5 -t host_to_device_memcpy_ce
 
-printf '%d passed, %d failed\n' $((count - failed)) "$failed"
-[ "$failed" -eq 0 ]
+finish

@@ -4,8 +4,8 @@
 # none but base, and results are printed in one place. Reads the sources; the
 # arguments that every shell test gets are not used.
 set -u
-shopt -s lastpipe # verdict, at the end of a pipe, has to set a variable of ours
-root=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # First may include all that follow; nothing includes from those before it.
 order="cli report shmem measure plan world host gpu base"
@@ -22,18 +22,6 @@ declare -A home=(
     [cu]=gpu [cu_compat]=gpu [gpu]=gpu [kernels]=gpu [memory]=gpu [share]=gpu [multicast]=gpu [nvml]=gpu [pci]=gpu [params]=gpu
     [status]=base [log]=base [clock]=base [text]=base
 )
-
-failed=0
-verdict() { # NAME, and on stdin what is wrong
-    local found
-    found=$(cat)
-    if [ -z "$found" ]; then
-        printf 'ok %s\n' "$1"
-    else
-        printf '%s\nnot ok %s\n' "$found" "$1"
-        failed=1
-    fi
-}
 
 declare -A ranks=()
 for folder in $order; do
@@ -167,4 +155,4 @@ who_includes "$root" cuda.h 'gpu|measure|shmem' |
     done
 } | verdict "plan and options reach no driver, MPI or machine"
 check_prints "$root" | verdict "only report and the log print"
-exit $failed
+finish

@@ -4,37 +4,22 @@
 # with 1, 2, 3, 4 and 8 ranks; planted faults must be seen; lines and exit
 # statuses that programs rely on.
 set -u
-bwtool=$1
-build=$2
-root=$(cd "$(dirname "$0")/../.." && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failed=0
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 
-verdict() { # NAME, and on stdin what is wrong
-    local found
-    found=$(cat)
-    if [ -z "$found" ]; then
-        printf 'ok %s\n' "$1"
-    else
-        printf '%s\nnot ok %s\n' "$found" "$1"
-        failed=1
-    fi
-}
-
-# on GPUS ARGS...: run there; what it says is in $dir/out and $dir/err.
+# on GPUS ARGS...: run there; what it says is in $work/out and $work/err.
 on() {
     local gpus=$1
     shift
-    printf 'gpus %d\ninclude %s/tests/sim/machines/h200.txt\n' "$gpus" "$root" >"$dir/machine"
-    LD_LIBRARY_PATH=$build/sim SIM_MACHINE=$dir/machine timeout 120 \
-        "$bwtool" -i 1 --loopCount 1 "$@" >"$dir/out" 2>"$dir/err"
+    printf 'gpus %d\ninclude %s/tests/sim/machines/h200.txt\n' "$gpus" "$root" >"$work/machine"
+    LD_LIBRARY_PATH=$build/sim SIM_MACHINE=$work/machine timeout 120 \
+        "$bwtool" -i 1 --loopCount 1 "$@" >"$work/out" 2>"$work/err"
 }
 
 expect() { # STATUS ACTUAL
     if [ "$1" -ne "$2" ]; then
         echo "exit status $2, not $1"
-        cat "$dir/err"
+        cat "$work/err"
     fi
 }
 
@@ -42,7 +27,7 @@ for gpus in 1 2 3 4 8; do
     {
         on "$gpus" -p shmem_ -b 2K
         expect 0 $?
-        if [ "$gpus" -gt 1 ] && grep '^Waived' "$dir/out" | grep -v multicast; then
+        if [ "$gpus" -gt 1 ] && grep '^Waived' "$work/out" | grep -v multicast; then
             echo "waived without need"
         fi
     } | verdict "all rows, every byte, $gpus ranks"
@@ -60,14 +45,14 @@ for row in shmem_all_gather_push shmem_reduce_scatter_pull shmem_all_reduce_two_
     {
         on 2 -t "$row" --placement b -b 2K
         expect 0 $?
-        grep -Eq ' B +[0-9]' "$dir/out" || cat "$dir/out"
+        grep -Eq ' B +[0-9]' "$work/out" || cat "$work/out"
     } | verdict "$row with copies outside of the kernel"
 done
 
 {
     on 2 -t shmem_all_gather_push --placement a -b 2K
     expect 2 $?
-    grep -q 'placement A would not be honest' "$dir/err" || cat "$dir/err"
+    grep -q 'placement A would not be honest' "$work/err" || cat "$work/err"
 } | verdict "an impossible placement is an error that explains itself"
 
 # Fault kinds are those of tests/sim/kernels/shmem_faults.h, then the rank.
@@ -75,7 +60,7 @@ while read -r fault row what; do
     {
         SIM_SHMEM_FAULT=$fault on 2 -t "$row" -b 2K
         expect 1 $?
-        grep -Eq "$what" "$dir/err" || cat "$dir/err"
+        grep -Eq "$what" "$work/err" || cat "$work/err"
     } | verdict "fault $fault in $row is seen"
 done <<'END'
 1:1 shmem_all_gather_push gave up
@@ -91,7 +76,7 @@ END
 {
     on 2 -t shmem_all_reduce -b 2K --corrupt-word 77
     expect 1 $?
-    grep -q 'verification failed after the timed loop: 4 bytes are wrong' "$dir/err" || cat "$dir/err"
+    grep -q 'verification failed after the timed loop: 4 bytes are wrong' "$work/err" || cat "$work/err"
 } | verdict "a flipped word is seen"
 
 {
@@ -101,7 +86,7 @@ END
     line="^\[PERF\] pe=[01] e2e_us=$n kernel_us=$n algo_bandwidth_GBps=$n"
     line+=" e2e_bus_bandwidth_GBps=$n kernel_bus_bandwidth_GBps=$n bandwidth_utilization_pct=$n"
     line+=" payload_bytes=2048 bus_factor=0.500000 peak_bandwidth_GBps=450.00$"
-    [ "$(grep -Ec "$line" "$dir/out")" -eq 2 ] || cat "$dir/out"
+    [ "$(grep -Ec "$line" "$work/out")" -eq 2 ] || cat "$work/out"
 } | verdict "[PERF] lines have their keys in order, one a rank"
 
 {
@@ -111,4 +96,4 @@ END
     expect 0 $?
 } | verdict "below 20 % of the peak the exit status is 4"
 
-exit $failed
+finish

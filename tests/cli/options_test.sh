@@ -3,26 +3,10 @@
 # The command line as a person or a script meets it: streams and exit status.
 # usage: options_test.sh BWTOOL
 set -u
-bwtool=$1
-root=$(cd "$(dirname "$0")/../.." && pwd)
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-out=$folder/out
-err=$folder/err
-passed=0
-failed=0
-
-verdict() { # STATUS NAME
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-        printf 'ok %s\n' "$2"
-    else
-        failed=$((failed + 1))
-        printf 'not ok %s\n' "$2"
-        sed 's/^/  stdout: /' "$out" | head -n 5
-        sed 's/^/  stderr: /' "$err" | head -n 5
-    fi
-}
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+out=$work/out
+err=$work/err
 
 run() { # ARGS: sets rc
     "$bwtool" "$@" >"$out" 2>"$err" </dev/null
@@ -36,7 +20,7 @@ usage_error() {
     run "$@"
     [ "$rc" -eq 2 ] && [ ! -s "$out" ] && [ "$(wc -l <"$err")" -eq 1 ] &&
         grep -q '^bwtool: error: ' "$err" && grep -qF -- "$text" "$err"
-    verdict $? "usage: $*"
+    check "usage: $*" [ $? = 0 ]
 }
 
 usage_error "'0' is not a size" -b 0
@@ -65,48 +49,47 @@ usage_error "'0' is not a size" -h -b 0
 
 run --help
 [ "$rc" -eq 0 ] && [ ! -s "$err" ] && head -n 1 "$out" | grep -qE ' v[0-9]+\.[0-9]+.*nvbandwidth'
-verdict $? "--help: exit 0, the version in the first line, nothing on stderr"
-cp "$out" "$folder/help"
+check "--help: exit 0, the version in the first line, nothing on stderr" [ $? = 0 ]
+cp "$out" "$work/help"
 run -h
-cmp -s "$out" "$folder/help"
-verdict $? "-h is --help"
+cmp -s "$out" "$work/help"
+check "-h is --help" [ $? = 0 ]
 run --version
-[ "$rc" -eq 0 ] && [ ! -s "$err" ] && [ "$(head -n 1 "$out")" = "$(head -n 1 "$folder/help")" ]
-verdict $? "--version: exit 0, the first line of the help"
+[ "$rc" -eq 0 ] && [ ! -s "$err" ] && [ "$(head -n 1 "$out")" = "$(head -n 1 "$work/help")" ]
+check "--version: exit 0, the first line of the help" [ $? = 0 ]
 run -l
 [ "$rc" -eq 0 ] && [ ! -s "$err" ] && grep -q '^0, host_to_device_memcpy_ce:$' "$out"
-verdict $? "-l: exit 0, nothing on stderr"
+check "-l: exit 0, nothing on stderr" [ $? = 0 ]
 run -l -j
 [ "$rc" -eq 0 ] && [ ! -s "$err" ] && python3 -m json.tool <"$out" >/dev/null
-verdict $? "-l -j: exit 0, JSON, nothing on stderr"
+check "-l -j: exit 0, JSON, nothing on stderr" [ $? = 0 ]
 
 # Every option of the help, short and long, is in README.
-options=$(grep -oE '^  (-[a-zA-Z], |    )--[a-zA-Z-]+' "$folder/help" | grep -oE '(^|[ ])-+[a-zA-Z-]+' | tr -d ' ')
+options=$(grep -oE '^  (-[a-zA-Z], |    )--[a-zA-Z-]+' "$work/help" | grep -oE '(^|[ ])-+[a-zA-Z-]+' | tr -d ' ')
 [ "$(wc -l <<<"$options")" -ge 20 ]
-verdict $? "the help lists the options"
+check "the help lists the options" [ $? = 0 ]
 : >"$out"
 for option in $options; do
     grep -qE -- "(^|[^a-zA-Z-])$option([^a-zA-Z-]|\$)" "$root/README.md" 2>"$err" || echo "$option" >>"$out"
 done
 [ ! -s "$out" ]
-verdict $? "README names every option"
+check "README names every option" [ $? = 0 ]
 
 # An unknown testcase: its line where clients look for it, a hint, and exit 2.
 run -t device_local_cpy
 [ "$rc" -eq 2 ] && grep -qx 'ERROR: Testcase device_local_cpy not found!' "$out" &&
     [ "$(grep -c device_local_copy "$err")" -eq 1 ]
-verdict $? "an unknown name: ERROR on stdout, a suggestion on stderr, exit 2"
+check "an unknown name: ERROR on stdout, a suggestion on stderr, exit 2" [ $? = 0 ]
 run -t 9999
 [ "$rc" -eq 2 ] && grep -qx 'ERROR: Testcase index 9999 out of bound!' "$out" &&
     grep -qE 'indices go from 0 to [0-9]+' "$err"
-verdict $? "an index too big: ERROR on stdout, exit 2"
+check "an index too big: ERROR on stdout, exit 2" [ $? = 0 ]
 run -t -1
 [ "$rc" -eq 2 ] && grep -qx 'ERROR: Testcase index -1 out of bound!' "$out"
-verdict $? "a negative index: ERROR on stdout, exit 2"
+check "a negative index: ERROR on stdout, exit 2" [ $? = 0 ]
 run -b 64K -i 1 -t nothing_like_it cpu_copy -t 9999
 [ "$rc" -eq 2 ] && grep -qx 'ERROR: Testcase nothing_like_it not found!' "$out" &&
     grep -qx 'ERROR: Testcase index 9999 out of bound!' "$out" && grep -q '^SUM cpu_copy ' "$out"
-verdict $? "beside unknown ones the known ones run"
+check "beside unknown ones the known ones run" [ $? = 0 ]
 
-printf '%d passed, %d failed\n' "$passed" "$failed"
-[ "$failed" -eq 0 ]
+finish

@@ -4,29 +4,19 @@
 # that need no GPU, so that it is the same everywhere.
 # Usage: output_test.sh BWTOOL [BUILD_FOLDER]
 set -u
-bwtool=$(realpath "$1")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 cd "$work" || exit 1
 
-count=0
-failed=0
-check() { # NAME COMMAND...
-    count=$((count + 1))
-    if "${@:2}"; then
-        printf 'ok %s\n' "$1"
-    else
-        printf 'not ok %s\n' "$1"
-        failed=$((failed + 1))
-    fi
-}
 run() { # ARGUMENTS...: stdout into out, stderr into err, status into $status
     "$bwtool" "$@" >out 2>err
     status=$?
 }
+# shellcheck disable=SC2317 # check calls it
 is_json() {
     python3 -m json.tool out >/dev/null
 }
+# shellcheck disable=SC2317 # check calls it
 member() { # EXPRESSION over d, the document; EXPECTED
     [ "$(python3 -c "import json; d = json.load(open('out')); print($1)")" = "$2" ]
 }
@@ -73,5 +63,4 @@ for format in text json; do
     check "$format that cannot be written is said" grep -q 'could not be written' err
 done
 
-printf '%d checks, %d failed\n' "$count" "$failed"
-[ "$failed" = 0 ]
+finish

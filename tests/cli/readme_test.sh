@@ -4,27 +4,12 @@
 # there is stands in them, and nothing else does.
 # shellcheck disable=SC2016 # backquotes below are Markdown's
 set -u
-shopt -s lastpipe # verdict, at the end of a pipe, has to set a variable of ours
-bwtool=$1
-root=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 readme=$root/README.md
 page=$root/docs/bwtool.1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 # Not in the help, as in nvbandwidth, but promised to those who use them.
 hidden="loopCount perfFormatter"
-
-failed=0
-verdict() { # NAME, and on stdin what is wrong
-    local found
-    found=$(cat)
-    if [ -z "$found" ]; then
-        printf 'ok %s\n' "$1"
-    else
-        printf '%s\nnot ok %s\n' "$found" "$1"
-        failed=1
-    fi
-}
 
 # section FILE HEADING: README's lines below a heading, up to the next of its level.
 section() {
@@ -99,4 +84,4 @@ if command -v man >/dev/null && man --version 2>/dev/null | grep -q '^man '; the
 else
     echo "skipped: the man page's form: no man"
 fi
-exit $failed
+finish

@@ -4,31 +4,11 @@
 # as declared, a word that is wrong is seen, and what a machine lacks is said.
 # Usage: rows_test.sh BWTOOL BUILD_FOLDER
 set -u
-build=$(realpath "$2")
-root=$(cd "$(dirname "$0")/../.." && pwd)
-if [ ! -e "$build/sim/libcuda.so.1" ]; then
-    echo "skipped: no simulated driver in $build"
-    exit 0
-fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need_simulator
 cd "$work" || exit 1
 
-count=0
-failed=0
-check() { # NAME COMMAND...
-    count=$((count + 1))
-    if "${@:2}"; then
-        printf 'ok %s\n' "$1"
-    else
-        printf 'not ok %s\n' "$1"
-        failed=$((failed + 1))
-    fi
-}
-run() { # ARGUMENTS of simulate.sh: stdout into out, stderr into err, status into $status
-    BWTOOL_BUILD=$build bash "$root/scripts/simulate.sh" "$@" >out 2>err
-    status=$?
-}
 sum() { # NAME: what its SUM line says
     sed -nE "s/^SUM $1 //p" out
 }
@@ -99,5 +79,4 @@ run -g 4 -b 1M --pair GPU-1 -t 4
 check "one is no pair" grep -q -- '--pair: wants the UUIDs of two GPUs, and there is 1' err
 run -g 2 -b 1M -i 2 -H -t 0
 check "-H measures the same" [ "$status" = 0 ]
-printf '%d checks, %d failed\n' "$count" "$failed"
-exit $((failed != 0))
+finish

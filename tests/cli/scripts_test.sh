@@ -5,25 +5,11 @@
 # used.
 # shellcheck disable=SC2016 # what is in single quotes is for other shells
 set -u
-shopt -s lastpipe # verdict, at the end of a pipe, has to set a variable of ours
-root=$(cd "$(dirname "$0")/../.." && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 mkdir "$work/bin"
 # Words that are missing are so in every language, but apt-get's must be ours.
 export LC_ALL=C
-
-failed=0
-verdict() { # NAME, and on stdin what is wrong
-    local found
-    found=$(cat)
-    if [ -z "$found" ]; then
-        printf 'ok %s\n' "$1"
-    else
-        printf '%s\nnot ok %s\n' "$found" "$1"
-        failed=1
-    fi
-}
 
 # A program in PATH that notes how it was called, then does what stdin says.
 play() {
@@ -190,4 +176,4 @@ END
     "$root/scripts/test.sh" --some </dev/null >"$work/out" 2>&1 && echo "it is taken"
     grep -q "unknown word '--some'" "$work/out" || cat "$work/out"
 } | verdict "test.sh refuses a word that it does not know"
-exit $failed
+finish

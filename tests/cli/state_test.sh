@@ -4,33 +4,14 @@
 # what is said, what is recorded, and what is returned. On the simulated driver.
 # Usage: state_test.sh BWTOOL BUILD_FOLDER
 set -u
-build=$(realpath "$2")
-root=$(cd "$(dirname "$0")/../.." && pwd)
-if [ ! -e "$build/sim/libcuda.so.1" ]; then
-    echo "skipped: no simulated driver in $build"
-    exit 0
-fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need_simulator
 cd "$work" || exit 1
 
 # The interpreter itself: a wrapper around it costs more than what is asked of it.
 python=$(python3 -c 'import sys; print(sys.executable)')
-count=0
-failed=0
-check() { # NAME COMMAND...
-    count=$((count + 1))
-    if "${@:2}"; then
-        printf 'ok %s\n' "$1"
-    else
-        printf 'not ok %s\n' "$1"
-        failed=$((failed + 1))
-    fi
-}
-run() { # ARGUMENTS of simulate.sh: stdout into out, stderr into err, status into $status
-    BWTOOL_BUILD=$build bash "$root/scripts/simulate.sh" "$@" >out 2>err
-    status=$?
-}
+# shellcheck disable=SC2317 # check calls it
 member() { # EXPRESSION over t, the first testcase, and c, its cells; EXPECTED
     [ "$("$python" -c "
 import json
@@ -163,5 +144,4 @@ run -g 2 -x 'gpu * sm 4' -s -b 64K -i 1
 calls=$(sed -nE 's/^sim: NVML: ([0-9]+) calls.*/\1/p' err)
 check "all 35 testcases ask NVML a bounded number of times (${calls:-none})" [ "${calls:-99999}" -lt 6000 ]
 
-printf '%d checks, %d failed\n' "$count" "$failed"
-[ "$failed" = 0 ]
+finish

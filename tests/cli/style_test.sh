@@ -6,24 +6,10 @@
 # fault. The arguments that
 # every shell test gets are not used.
 set -u
-shopt -s lastpipe # verdict, at the end of a pipe, has to set a variable of ours
-root=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 cd "$root" || exit 1
 
-failed=0
-verdict() { # NAME, and on stdin what is wrong; lines "note: ..." are not
-    local found
-    found=$(cat)
-    if [ -n "$found" ]; then
-        printf '%s\n' "$found"
-    fi
-    if printf '%s' "$found" | grep -qv '^note: '; then
-        printf 'not ok %s\n' "$1"
-        failed=1
-    else
-        printf 'ok %s\n' "$1"
-    fi
-}
 skip() {
     printf 'skipped: %s\n' "$1"
 }
@@ -144,4 +130,4 @@ trap 'rm -rf "$planted"' EXIT
     function_lengths "$planted/long.c" | sizes 60 200 lines | grep -q "^note: .*, aim at 60" ||
         echo "what is only above the aim is no note"
 } | verdict "the gates see a long function"
-exit $failed
+finish
