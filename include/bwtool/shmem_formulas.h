@@ -58,6 +58,11 @@ struct bw_shmem_bytes {
 };
 struct bw_shmem_bytes bw_shmem_bytes_of(enum bw_shmem_op op, int ranks, uint64_t payload_bytes);
 
+/* Of a rank's bytes those that its port carries in the direction that has more. */
+uint64_t bw_shmem_remote_bytes(const struct bw_shmem_bytes *bytes);
+/* The bus factor of routed operators: counted bytes over links, over the payload. */
+double bw_bus_factor_counted(uint64_t remote_bytes, uint64_t payload_bytes);
+
 struct bw_shmem_peak {
     double gb_per_s;  /* NAN: unknown */
     const char *kind; /* "nominal", "protocol", "measured", "declared" */
@@ -81,6 +86,8 @@ struct bw_shmem_figures bw_shmem_figures_of(double bus_factor, uint64_t payload_
 
 /* Additions of a reduction on one rank, as the operator's definition has it. 0: pure transport. */
 double bw_shmem_operations(enum bw_shmem_op op, int ranks, uint64_t elements);
+/* Of a combine, whose rank gets `partials` rows back for its tokens. */
+double bw_shmem_routed_operations(uint64_t partials, uint64_t tokens, uint64_t hidden);
 const char *bw_shmem_operations_formula(enum bw_shmem_op op);
 
 /* Without a baseline: utilization of at least so many percent, by kernel bus bandwidth alone. */

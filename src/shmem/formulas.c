@@ -101,6 +101,16 @@ struct bw_shmem_bytes bw_shmem_bytes_of(enum bw_shmem_op op, int ranks, uint64_t
     }
 }
 
+uint64_t bw_shmem_remote_bytes(const struct bw_shmem_bytes *bytes)
+{
+    return bytes->sent > bytes->received ? bytes->sent : bytes->received;
+}
+
+double bw_bus_factor_counted(uint64_t remote_bytes, uint64_t payload_bytes)
+{
+    return payload_bytes > 0 ? (double)remote_bytes / (double)payload_bytes : (double)NAN;
+}
+
 static double rate(uint64_t bytes, double us)
 {
     return us > 0 ? (double)bytes / (us * 1e-6) / 1e9 : (double)NAN;
@@ -136,9 +146,16 @@ double bw_shmem_operations(enum bw_shmem_op op, int ranks, uint64_t elements)
                : 0;
 }
 
+double bw_shmem_routed_operations(uint64_t partials, uint64_t tokens, uint64_t hidden)
+{
+    return partials > tokens ? (double)(partials - tokens) * (double)hidden : 0;
+}
+
 const char *bw_shmem_operations_formula(enum bw_shmem_op op)
 {
     switch (op) {
+    case SHMEM_COMBINE:
+        return "(partials - tokens) * hidden";
     case SHMEM_REDUCE_SCATTER:
         return "(n-1) * shard_elems";
     case SHMEM_ALL_REDUCE:
