@@ -3,8 +3,8 @@
 """Run nvbandwidth v0.8 and bwtool in turn on this machine and compare.
 
 Both tools alternate (A B B A ...) after the machine's memory was touched once;
-the first round is dropped. Prints a row per testcase with both values (medians
-over the rounds kept), their ratio in the median and in each round, the bound
+the first round is dropped, unless --keep-first. Prints a row per testcase with
+both values (medians over the rounds kept), their ratio in the median and in each round, the bound
 and whether it holds. Exit status: 0 if every bound holds; 1 if one does not, a
 testcase is missing or a tool failed; 2 for wrong arguments.
 """
@@ -311,7 +311,14 @@ def rows_of(peer_runs, our_runs, wanted, pattern):
     return rows, waived
 
 
-def cells(row):
+def row_record(row):
+    return {"testcase": row.label, "kind": row.kind, "peer": row.peer, "bwtool": row.ours,
+            "ratios": row.ratios, "ratio": row.ratio, "bound": row.BOUNDS[row.kind],
+            "verdict": row.verdict, "note": row.note}
+
+
+def cells(record):
+    """The line of a row_record in a table below HEAD."""
     def number(value):
         return "%.2f" % value
 
@@ -319,16 +326,17 @@ def cells(row):
         present = [value for value in values if value is not None]
         return number(statistics.median(present)) if present else "N/A"
 
-    return [row.label, median(row.peer), median(row.ours),
-            "%.4f" % row.ratio if row.ratio is not None else "N/A",
-            " ".join("%.4f" % ratio for ratio in row.ratios), row.BOUNDS[row.kind], row.verdict]
+    return [record["testcase"], median(record["peer"]), median(record["bwtool"]),
+            "%.4f" % record["ratio"] if record["ratio"] is not None else "N/A",
+            " ".join("%.4f" % ratio for ratio in record["ratios"]), record["bound"],
+            record["verdict"]]
 
 
 HEAD = ["testcase", "peer", "bwtool", "ratio", "each round", "bound", "verdict"]
 
 
 def print_table(rows, out):
-    table = [HEAD] + [cells(row) for row in rows]
+    table = [HEAD] + [cells(row_record(row)) for row in rows]
     widths = [max(len(line[i]) for line in table) for i in range(len(HEAD))]
     for line in table:
         text = [line[0].ljust(widths[0])]
@@ -357,11 +365,11 @@ def write_markdown(path, rows, record):
                        ("wall_s", "user_s", "system_s")] for tool in ("peer", "bwtool")]
     with open(path, "w", encoding="utf-8") as out:
         out.write("- GPUs: %s\n- driver: %s\n- date: %s\n- peer: %s\n- bwtool: %s\n"
-                  "- command: `%s`\n- rounds: %d, the first dropped\n\n" % (
+                  "- command: `%s`\n- rounds: %d%s\n\n" % (
                       ", ".join(record["devices"]) or "none", record["driver"], record["date"],
                       record["peer_version"], record["bwtool_version"], record["command"],
-                      record["rounds"]))
-        out.write(block(HEAD, [cells(row) for row in rows]))
+                      record["rounds"], ", the first dropped" if record["first_dropped"] else ""))
+        out.write(block(HEAD, [cells(row_record(row)) for row in rows]))
         for row in rows:
             if row.note:
                 out.write("\n%s: %s.\n" % (row.label, row.note))
@@ -377,6 +385,8 @@ def arguments():
     parser.add_argument("--bwtool", default=os.path.join(ROOT, "build", "bwtool"), metavar="PATH")
     parser.add_argument("--rounds", type=int, default=4, metavar="N",
                         help="runs of each tool, at least 2; the first is dropped (default 4)")
+    parser.add_argument("--keep-first", action="store_true",
+                        help="the first round counts, too: 1 round will do")
     parser.add_argument("--pattern", metavar="PATH",
                         help="own_pattern (tests/gpu), run after the last round: what the peer's "
                              "access pattern reaches, which may explain a two-way SM mean that is "
@@ -394,8 +404,9 @@ def arguments():
     parser.add_argument("--json", metavar="OUT", help="write everything there")
     parser.add_argument("--markdown", metavar="OUT", help="write the table there")
     options = parser.parse_args()
-    if options.rounds < 2:
-        parser.error("--rounds %d: at least 2, because the first is dropped" % options.rounds)
+    if options.rounds < (1 if options.keep_first else 2):
+        parser.error("--rounds %d: at least 2, because the first is dropped (--keep-first keeps it)"
+                     % options.rounds)
     for path in filter(None, (options.peer, options.bwtool, options.pattern)):
         if not os.access(path, os.X_OK) or os.path.isdir(path):
             parser.error("%s is no program" % path)
@@ -446,7 +457,8 @@ def main():
     touch_memory(int(options.touch_gib * (1 << 30)))
     peer_runs, our_runs = run_all(options)
     pattern = run_pattern(options)
-    kept_peer, kept_ours = peer_runs[1:], our_runs[1:]
+    dropped = 0 if options.keep_first else 1
+    kept_peer, kept_ours = peer_runs[dropped:], our_runs[dropped:]
     rows, waived = rows_of(kept_peer, kept_ours, options.testcase,
                            {} if pattern.fault else pattern.values)
     faults = ["%s, round %d: %s" % (run.tool, number, run.fault)
@@ -457,6 +469,7 @@ def main():
         "date": started,
         "command": shlex.join([os.path.basename(sys.argv[0])] + sys.argv[1:]),
         "rounds": options.rounds,
+        "first_dropped": dropped == 1,
         "devices": kept_peer[0].header.get("devices") or kept_ours[0].header.get("devices") or [],
         "driver": kept_ours[0].header.get("Driver Version")
         or kept_peer[0].header.get("Driver Version") or "unknown",
@@ -468,9 +481,7 @@ def main():
         "cost": {"peer": cost_of(kept_peer), "bwtool": cost_of(kept_ours)},
         "runs": [dict(vars(run), waived=sorted(run.waived), round=number)
                  for runs in (peer_runs, our_runs) for number, run in enumerate(runs)],
-        "rows": [{"testcase": row.label, "kind": row.kind, "peer": row.peer, "bwtool": row.ours,
-                  "ratios": row.ratios, "ratio": row.ratio, "bound": row.BOUNDS[row.kind],
-                  "verdict": row.verdict, "note": row.note} for row in rows],
+        "rows": [row_record(row) for row in rows],
     }
     print_table(rows, sys.stdout)
     for tool in ("peer", "bwtool"):
