@@ -31,13 +31,19 @@ struct bw_crew {
     const char *doubt;         /* why what was measured is not to be trusted; NULL: fine */
 };
 
-/* On failure too: close it. */
+/*
+ * Lanes with all that they need, on GPUs that are warm. On failure too: close
+ * it. Not collective: whoever calls it agrees on the status.
+ */
 enum bw_status bw_crew_open(struct bw_crew *crew, struct bw_session *session,
                             const struct bw_plan *plan, const struct bw_launch *launch,
                             const struct bw_sampling *sampling, struct bw_hint *hint);
 void bw_crew_close(struct bw_crew *crew);
 
-/* The timing loop: gate after gate, until there are samples enough. */
+/*
+ * The timing loop: gate after gate, until there are samples enough. Collective
+ * if the crew is shared; a failure is then one in all ranks.
+ */
 enum bw_status bw_crew_measure(struct bw_crew *crew);
 
 /* crew_times.c: this rank's lanes' times; all ranks' times to all, with whether all have them. */

@@ -68,6 +68,7 @@ enum bw_status bw_crew_open(struct bw_crew *crew, struct bw_session *session,
         };
         TRY(prepare(crew, &crew->lanes[i]));
     }
+    TRY(bw_crew_warm_up(crew));
 out:
     return st;
 }
@@ -203,15 +204,29 @@ static enum bw_status shut(struct bw_crew *crew)
     return BW_OK;
 }
 
+/* Before the ranks tell each other of the round: nothing of this may fail in one of them later. */
+static enum bw_status make_room(struct bw_crew *crew, const struct bw_round *round)
+{
+    enum bw_status st = BW_OK;
+
+    for (size_t i = 0; i < lane_count(crew); i++) {
+        TRY(bw_series_reserve(&crew->series[i], round->samples));
+    }
+    TRY(bw_series_reserve(&crew->whole, round->samples));
+out:
+    return st;
+}
+
 /*
  * All that one gate does. The gate is open again when this returns, on every
  * path. Between two of the ranks' agreements no rank returns.
  */
 static enum bw_status run_round(struct bw_crew *crew, const struct bw_round *round)
 {
-    enum bw_status st = fill(crew, round);
+    enum bw_status st = make_room(crew, round);
     enum bw_status waited = BW_OK;
 
+    st = st == BW_OK ? fill(crew, round) : st;
     TRY(agree(crew, st, "filling buffers"));
     st = shut(crew);
     st = st == BW_OK ? enqueue(crew, round) : st;
@@ -227,19 +242,15 @@ out:
     return st;
 }
 
-static enum bw_status add_samples(struct bw_crew *crew, const struct bw_round *round, bool is_whole)
+static void add_samples(struct bw_crew *crew, const struct bw_round *round, bool is_whole)
 {
-    enum bw_status st = BW_OK;
-
     for (size_t i = 0; i < lane_count(crew); i++) {
         if (!crew->lanes[i].lane_plan->is_load) {
-            TRY(bw_series_add(&crew->series[i], &crew->marks_ns[i * BW_ROUND_SAMPLES_MAX],
-                              round->samples, is_whole));
+            bw_series_add(&crew->series[i], &crew->marks_ns[i * BW_ROUND_SAMPLES_MAX],
+                          round->samples, is_whole);
         }
     }
-    TRY(bw_series_add(&crew->whole, crew->whole_ns, round->samples, is_whole));
-out:
-    return st;
+    bw_series_add(&crew->whole, crew->whole_ns, round->samples, is_whole);
 }
 
 static void discard(struct bw_crew *crew)
@@ -285,32 +296,28 @@ static double measured_ns(const struct bw_crew *crew)
     return sum;
 }
 
-static enum bw_status take(struct bw_crew *crew, struct bw_sampler *sampler,
-                           const struct bw_round *round)
+static void take(struct bw_crew *crew, struct bw_sampler *sampler, const struct bw_round *round)
 {
     double copy_ns = 0;
     enum bw_take what = TAKE_WHOLE;
-    enum bw_status st = BW_OK;
 
     bw_crew_find_whole(crew, round);
     copy_ns = crew->whole_ns[round->samples - 1] / round->samples / (double)round->copies;
     what = bw_sampler_take(sampler, round, copy_ns, bw_crew_load_ratio(crew, round));
     if (what == TAKE_DISCARD) {
         discard(crew);
-        return BW_OK;
+        return;
     }
     if (what == TAKE_DOUBT) {
         crew->doubt = "the load on the link ended before what it should load";
     }
-    TRY(add_samples(crew, round, what != TAKE_PART));
+    add_samples(crew, round, what != TAKE_PART);
     if (bw_sampler_is_due(sampler)) {
         const double precision = crew_precision(crew);
 
         crew->is_precise = precision <= crew->sampling->precision;
         bw_sampler_judge(sampler, precision, measured_ns(crew));
     }
-out:
-    return st;
 }
 
 enum bw_status bw_crew_measure(struct bw_crew *crew)
@@ -319,7 +326,6 @@ enum bw_status bw_crew_measure(struct bw_crew *crew)
     struct bw_round round;
     enum bw_status st = BW_OK;
 
-    TRY(agree(crew, bw_crew_warm_up(crew), "warming up"));
     bw_sampler_begin(&sampler, crew->sampling, &crew->lanes[0], crew->hint);
     if (crew->is_shared) {
         sampler.seed = crew->session->seed += 0x632be59bu; /* what one writes, another compares */
@@ -327,7 +333,7 @@ enum bw_status bw_crew_measure(struct bw_crew *crew)
     while (bw_sampler_next(&sampler, &round)) {
         TRY(run_round(crew, &round));
         bw_crew_note_busy(crew);
-        TRY(take(crew, &sampler, &round));
+        take(crew, &sampler, &round);
     }
     crew->copies = sampler.copies;
 out:

@@ -80,6 +80,7 @@ static enum bw_status take_launch(struct bw_session *session, const struct bw_pl
                                   const struct bw_sampling *sampling, struct bw_hint *hint,
                                   struct bw_cell **cells)
 {
+    struct bw_world *world = bw_testcase_is_multinode(plan->tc) ? session->world : &session->alone;
     struct bw_crew crew = {0};
     enum bw_status st = BW_OK;
 
@@ -87,10 +88,9 @@ static enum bw_status take_launch(struct bw_session *session, const struct bw_pl
     tell(session, plan, launch);
     st = bind(session, plan, launch, sampling);
     st = st == BW_OK ? bw_crew_open(&crew, session, plan, launch, sampling, hint) : st;
-    TRY(bw_world_agree_all(bw_testcase_is_multinode(plan->tc) ? session->world : &session->alone,
-                           st, "getting buffers"));
+    TRY(bw_world_agree_all(world, st, "getting buffers, warming up"));
     TRY(bw_crew_measure(&crew));
-    TRY(bw_crew_fill_cells(&crew, cells));
+    TRY(bw_world_agree_all(world, bw_crew_fill_cells(&crew, cells), "keeping what was measured"));
 out:
     if (st != BW_OK) {
         st = fail_launch(session, plan, launch, &crew, cells, st);

@@ -5,38 +5,39 @@
 
 #include <stdlib.h>
 
-static enum bw_status push(struct bw_series *series, double ns)
+enum bw_status bw_series_reserve(struct bw_series *series, unsigned samples)
 {
-    if (series->count == series->room) {
-        const size_t room = series->room == 0 ? 64 : 2 * series->room;
-        double *more = realloc(series->ns, room * sizeof(*more));
+    size_t room = series->room == 0 ? 64 : series->room;
+    double *more = NULL;
 
-        if (more == NULL) {
-            return bw_errno("no memory for %zu samples", room);
-        }
-        series->ns = more;
-        series->room = room;
+    while (room < series->count + samples) {
+        room *= 2;
     }
-    series->ns[series->count++] = ns;
+    if (room == series->room) {
+        return BW_OK;
+    }
+    more = realloc(series->ns, room * sizeof(*more));
+    if (more == NULL) {
+        return bw_errno("no memory for %zu samples", room);
+    }
+    series->ns = more;
+    series->room = room;
     return BW_OK;
 }
 
-enum bw_status bw_series_add(struct bw_series *series, const double *marks_ns, unsigned samples,
-                             bool is_whole)
+void bw_series_add(struct bw_series *series, const double *marks_ns, unsigned samples,
+                   bool is_whole)
 {
     double before_ns = 0;
-    enum bw_status st = BW_OK;
 
     for (unsigned i = 0; i < samples; i++) {
         series->part_ns += marks_ns[i] - before_ns;
         before_ns = marks_ns[i];
         if (is_whole) {
-            TRY(push(series, series->part_ns));
+            series->ns[series->count++] = series->part_ns;
             series->part_ns = 0;
         }
     }
-out:
-    return st;
 }
 
 void bw_series_reset(struct bw_series *series)

@@ -14,13 +14,15 @@ struct bw_series {
     double part_ns;
 };
 
+/* Have room for so many samples more. */
+enum bw_status bw_series_reserve(struct bw_series *series, unsigned samples);
 /*
- * Add a round: marks_ns[i] is the time from its start to the end of its i-th
- * sample. `is_whole`: the samples end with this round; else its one sample
- * goes on in the next.
+ * Add a round, for which there is room: marks_ns[i] is the time from its start
+ * to the end of its i-th sample. `is_whole`: the samples end with this round;
+ * else its one sample goes on in the next.
  */
-enum bw_status bw_series_add(struct bw_series *series, const double *marks_ns, unsigned samples,
-                             bool is_whole);
+void bw_series_add(struct bw_series *series, const double *marks_ns, unsigned samples,
+                   bool is_whole);
 /* Forget all samples. */
 void bw_series_reset(struct bw_series *series);
 void bw_series_free(struct bw_series *series);
