@@ -102,20 +102,30 @@ BW_DEVICE void shmem_store(uint4 *p, uint4 v)
     *p = v;
 }
 
-#ifndef BW_SHMEM_OWN_WORDS /* whoever runs threads in parallel brings these */
-BW_DEVICE void shmem_store_scratch(uint4 *p, uint4 v)
-{
-    *p = v;
-}
-
+#ifndef BW_SHMEM_OWN_WORDS /* who is to see more than that brings these */
+/* Halves that are whole: the ranks' kernels may run in several processes at once. */
 BW_DEVICE uint4 shmem_load_pair(const uint4 *p)
 {
-    return *p;
+    const uint64_t half[2] = {__atomic_load_n((const uint64_t *)p, __ATOMIC_RELAXED),
+                              __atomic_load_n((const uint64_t *)p + 1, __ATOMIC_RELAXED)};
+    uint4 v;
+
+    memcpy(&v, half, sizeof(v));
+    return v;
 }
 
 BW_DEVICE void shmem_store_pair(uint4 *p, uint4 v)
 {
-    *p = v;
+    uint64_t half[2];
+
+    memcpy(half, &v, sizeof(half));
+    __atomic_store_n((uint64_t *)p, half[0], __ATOMIC_RELAXED);
+    __atomic_store_n((uint64_t *)p + 1, half[1], __ATOMIC_RELAXED);
+}
+
+BW_DEVICE void shmem_store_scratch(uint4 *p, uint4 v)
+{
+    shmem_store_pair(p, v);
 }
 #endif
 
