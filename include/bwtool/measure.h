@@ -103,13 +103,13 @@ enum bw_status bw_session_open_all(struct bw_session *session, struct bw_world *
 void bw_session_close_all(struct bw_session *session);
 
 /*
- * Memory that all ranks map, as much as these testcases need: once a run,
- * before the first of them. That it cannot be shared is no error here, but the
- * testcases' waiver or reason. In one process: nothing. Collective.
+ * Memory that all ranks map, as much as these testcases need, and operators
+ * `window_bytes` of each rank: once a run, before the first of them. That it cannot be shared is no
+ * error here, but the testcases' waiver or reason. In one process: nothing. Collective.
  */
 enum bw_status bw_session_share_all(struct bw_session *session,
                                     const struct bw_testcase *const *cases, size_t count,
-                                    const struct bw_sampling *sampling);
+                                    uint64_t window_bytes, const struct bw_sampling *sampling);
 
 /* What a rank's GPU and host have for sharing memory. */
 struct bw_rank_info {
@@ -131,6 +131,11 @@ bool bw_session_rank(const struct bw_session *session, int rank, struct bw_rank_
 enum bw_status bw_session_choose_gpu(const struct bw_world *world, const struct bw_gpus *gpus,
                                      int *own);
 
+/*
+ * Why the ranks share no memory, as a sentence without full stop that the
+ * caller frees; NULL if they do, or if that failed. Not in one process.
+ */
+char *bw_session_unshared(const struct bw_session *session);
 /* By what the ranks share memory ("POSIX file descriptor"); NULL if they do not. */
 const char *bw_session_shared_by(const struct bw_session *session);
 /* How far apart the ranks' streams start, at most, in ns; NAN if that is not known. */

@@ -51,6 +51,13 @@ enum bw_status bw_shmem_measure_all(struct bw_session *session, const struct bw_
                                     struct bw_shmem_result *result);
 
 /*
+ * Bytes of symmetric memory that each rank needs for the row, at the size
+ * that needs most; the same in all ranks. 0 if it cannot run.
+ */
+uint64_t bw_shmem_window_bytes(const struct bw_session *session, const struct bw_operator *row,
+                               const struct bw_shmem_request *request);
+
+/*
  * Why the row cannot run here, or not as asked for, in words that the caller
  * frees; NULL if it can. `is_usage` tells a contradiction from a lack.
  */

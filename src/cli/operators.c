@@ -50,6 +50,14 @@ char *bw_operator_waiver(const struct bw_session *session, const struct bw_optio
     return reason;
 }
 
+uint64_t bw_operator_window_bytes(const struct bw_session *session,
+                                  const struct bw_options *options, const struct bw_testcase *tc)
+{
+    const struct bw_shmem_request request = request_of(options);
+
+    return bw_shmem_window_bytes(session, bw_operator_of(tc), &request);
+}
+
 /* "64 MiB", "1000 B" */
 static char *size_text(uint64_t bytes)
 {
@@ -136,12 +144,16 @@ enum bw_status bw_operator_run(struct bw_session *session, const struct bw_optio
     }
     result->shmem = calloc(1, sizeof(*result->shmem));
     if (result->shmem == NULL) {
-        return bw_errno("no memory for the results of %s", result->name);
+        st = bw_errno("no memory for the results of %s", result->name);
     }
+    TRY(bw_world_agree_all(session->ranks != NULL ? session->world : &session->alone, st,
+                           "making room for an operator's results"));
     result->shmem->has_perf_lines = options->perf;
     st = bw_shmem_measure_all(session, row, &request, sampling, result->shmem);
     shaped = shape(result, sampling);
-    return st != BW_OK ? st : shaped;
+    st = st != BW_OK ? st : shaped;
+out:
+    return st;
 }
 
 enum bw_status bw_operator_print_plan(const struct bw_testcase *tc,

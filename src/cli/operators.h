@@ -14,7 +14,14 @@
 char *bw_operator_waiver(const struct bw_session *session, const struct bw_options *options,
                          const struct bw_testcase *tc);
 
-/* Measure it: points and, for every size, a row of its one matrix. BW_ERR_USAGE, logged, too. */
+/* Bytes of symmetric memory that it needs of each rank; the same in all ranks. */
+uint64_t bw_operator_window_bytes(const struct bw_session *session,
+                                  const struct bw_options *options, const struct bw_testcase *tc);
+
+/*
+ * Measure it: points and, for every size, a row of its one matrix.
+ * BW_ERR_USAGE, logged, too. Collective.
+ */
 enum bw_status bw_operator_run(struct bw_session *session, const struct bw_options *options,
                                const struct bw_sampling *sampling,
                                struct bw_testcase_result *result);

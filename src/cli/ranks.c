@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ranks.h"
 
+#include "operators.h"
+
 #include "bwtool/log.h"
 #include "bwtool/report.h"
 
@@ -79,24 +81,36 @@ out:
     return st;
 }
 
+bool bw_ranks_take_part(const struct bw_testcase *tc)
+{
+    return bw_testcase_is_multinode(tc) || bw_operator_of(tc) != NULL;
+}
+
 enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_selection *selection,
+                                  const struct bw_options *options,
                                   const struct bw_sampling *sampling)
 {
     const struct bw_testcase **cases = calloc(selection->count + 1, sizeof(*cases));
     enum bw_status st = BW_OK;
+    uint64_t window_bytes = 0;
     size_t count = 0;
 
     st = cases == NULL ? bw_errno("no memory for a list of testcases") : BW_OK;
     TRY(bw_world_agree_all(session->world, st, "sharing memory"));
     for (size_t i = 0; i < selection->count; i++) {
         const int index = selection->choices[i].index;
+        const struct bw_testcase *tc = index < 0 ? NULL : bw_all_at((size_t)index);
 
-        if (index >= 0 && bw_testcase_is_multinode(bw_all_at((size_t)index))) {
-            cases[count++] = bw_all_at((size_t)index);
+        if (tc != NULL && bw_operator_of(tc) != NULL && session->ranks != NULL) {
+            const uint64_t needs = bw_operator_window_bytes(session, options, tc);
+
+            window_bytes = needs > window_bytes ? needs : window_bytes;
+        } else if (tc != NULL && bw_testcase_is_multinode(tc)) {
+            cases[count++] = tc;
         }
     }
-    if (count > 0) {
-        TRY(bw_session_share_all(session, cases, count, sampling));
+    if (count > 0 || window_bytes > 0) {
+        TRY(bw_session_share_all(session, cases, count, window_bytes, sampling));
     }
 out:
     free(cases);
@@ -110,7 +124,7 @@ void bw_ranks_say_alone(const struct bw_world *world, const struct bw_selection 
     for (size_t i = 0; i < selection->count; i++) {
         const int index = selection->choices[i].index;
 
-        count += index >= 0 && !bw_testcase_is_multinode(bw_all_at((size_t)index));
+        count += index >= 0 && !bw_ranks_take_part(bw_all_at((size_t)index));
     }
     if (world->ranks > 1 && bw_world_is_root(world) && count > 0) {
         bw_note("%zu of the testcases concern one process: rank 0 runs them alone, on the GPUs and "

@@ -3,6 +3,7 @@
 #define BW_CLI_RANKS_H
 
 #include "bwtool/measure.h"
+#include "bwtool/options.h"
 #include "bwtool/select.h"
 
 /*
@@ -12,8 +13,12 @@
  */
 enum bw_status bw_ranks_check_all(struct bw_world *world, int argc, char **argv);
 
+/* True if all ranks take part in the testcase, where there are several; else it is rank 0's. */
+bool bw_ranks_take_part(const struct bw_testcase *tc);
+
 /* Share the memory that the chosen testcases need, if some of them need it. Collective. */
 enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_selection *selection,
+                                  const struct bw_options *options,
                                   const struct bw_sampling *sampling);
 
 /* So that nobody wonders what the other ranks do meanwhile: by rank 0, if there is such a testcase.

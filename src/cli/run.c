@@ -145,7 +145,7 @@ static enum bw_status open_session(struct runner *r)
 
     TRY(bw_session_open_all(&r->session, r->world, r->topology, gpus));
     if (has_ranks(r)) {
-        TRY(bw_ranks_share_all(&r->session, &r->selection, &r->run.sampling));
+        TRY(bw_ranks_share_all(&r->session, &r->selection, r->options, &r->run.sampling));
         bw_inventory_sharing(&r->run, &r->session);
     }
     r->session.wants_huge_pages = r->options->use_huge_pages;
@@ -226,7 +226,7 @@ static void run_one(struct runner *r, struct bw_testcase_result *result)
     const struct bw_world_use before = r->world->use;
 
     result->status = measure(r, result);
-    if (has_ranks(r) && bw_testcase_is_multinode(result->tc)) {
+    if (has_ranks(r) && bw_ranks_take_part(result->tc)) {
         result->shared_by = bw_session_shared_by(&r->session);
         result->skew_ns = bw_session_skew_ns(&r->session);
         result->use = (struct bw_world_use){r->world->use.collectives - before.collectives,
@@ -264,7 +264,7 @@ static const char *reason_not_to_run(const struct runner *r, const struct bw_tes
  */
 static bool must_wait(struct runner *r, const struct bw_testcase *tc)
 {
-    const bool is_alone = has_ranks(r) && tc != NULL && !bw_testcase_is_multinode(tc);
+    const bool is_alone = has_ranks(r) && tc != NULL && !bw_ranks_take_part(tc);
 
     r->world->patience_s = is_alone ? ALONE_S : 0;
     bw_world_tell(r->world, is_alone ? tc->name : NULL, NULL);

@@ -58,6 +58,8 @@ static enum bw_status find_facts(struct bw_rank_facts *facts, const struct bw_se
     facts->is_fabric_attribute = gpu->has_fabric_handles;
     facts->is_fd_attribute = gpu->has_fd_handles;
     facts->has_multicast = gpu->has_multicast;
+    facts->sm_count = gpu->sm_count;
+    facts->has_bulk = bw_kernel_has_bulk(gpu);
     facts->is_multicast_off = nvls != NULL && strcmp(nvls, "0") == 0;
     facts->has_imex_channel = has_imex_channel();
     facts->fabric = bw_nvml_fabric(gpu->uuid);
@@ -239,5 +241,20 @@ enum bw_status bw_ranks_take(struct bw_ranks *ranks, int rank, CUdeviceptr *ptr)
     }
     *ptr =
         ranks->shares[rank].ptr + BW_RANKS_CONTROL_BYTES + ranks->taken[rank]++ * ranks->slot_bytes;
+    return BW_OK;
+}
+
+enum bw_status bw_ranks_window(const struct bw_ranks *ranks, int rank, uint64_t bytes,
+                               CUdeviceptr *ptr)
+{
+    const uint64_t room = ranks->bytes - BW_RANKS_CONTROL_BYTES;
+
+    if (bytes > room) {
+        bw_error("%.1f MiB of symmetric memory a rank are needed, and %.1f MiB are shared, which "
+                 "is what the ranks' GPUs have free: take a smaller size",
+                 (double)bytes / (1024 * 1024), (double)room / (1024 * 1024));
+        return BW_ERR_MEMORY;
+    }
+    *ptr = ranks->shares[rank].ptr + BW_RANKS_CONTROL_BYTES;
     return BW_OK;
 }

@@ -21,6 +21,7 @@ struct bw_rank_facts {
     int32_t is_fabric_attribute, is_fd_attribute, has_multicast, has_imex_channel;
     int32_t is_multicast_off;       /* NCCL_NVLS_ENABLE=0 */
     int32_t fabric_probe, fd_probe; /* CUresult of trying */
+    int32_t sm_count, has_bulk;     /* bulk: copies of whole blocks, by TMA */
     struct bw_nvml_fabric fabric;
     uint64_t free_bytes, granularity, seed;
     char host[64], uuid[48], pci[20];
@@ -51,6 +52,7 @@ struct bw_ranks {
     enum bw_status status;   /* why nothing is shared: BW_WAIVED, or an error; BW_OK: it is */
     char *reason;            /* in words; the same in all ranks                            */
     struct bw_share *shares; /* by rank, one's own among them */
+    size_t bytes;            /* of each rank, all in all */
     size_t slot_bytes;
     unsigned slots;  /* of each rank */
     unsigned *taken; /* by rank, in this launch */
@@ -80,6 +82,14 @@ unsigned bw_ranks_multicast_slots(const struct bw_plan *plan);
 void bw_ranks_begin(struct bw_ranks *ranks, int count);
 /* The next slot of `rank`, as this process sees it. BW_ERR_MEMORY, logged, if there are no more. */
 enum bw_status bw_ranks_take(struct bw_ranks *ranks, int rank, CUdeviceptr *ptr);
+
+/*
+ * Symmetric memory of operators: all that `rank` shares, but for the control
+ * page, as this process sees it; the slots lie there, too. BW_ERR_MEMORY,
+ * logged, in all ranks if `bytes` is more than that.
+ */
+enum bw_status bw_ranks_window(const struct bw_ranks *ranks, int rank, uint64_t bytes,
+                               CUdeviceptr *ptr);
 
 /*
  * `slots` buffers that a store to one address writes in all ranks. That there

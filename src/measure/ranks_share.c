@@ -29,19 +29,20 @@ static size_t round_up(size_t bytes, size_t unit)
 struct sharing {
     struct bw_ranks *ranks;
     struct bw_session *session;
-    size_t bytes; /* of each rank */
     struct bw_pass pass;
     int fd, *fds;
     char *refusal; /* in words, where the status is BW_WAIVED */
 };
 
-/* As many slots as are needed or, where memory is short, as fit in every rank. */
-static void size_slots(struct sharing *s, unsigned slots, uint64_t buffer_bytes)
+/* As much as is needed for slots or a window or, where memory is short, as fits in every rank. */
+static void find_size(struct sharing *s, unsigned slots, uint64_t buffer_bytes,
+                      uint64_t window_bytes)
 {
     struct bw_ranks *ranks = s->ranks;
     const int count = s->session->world->ranks;
     size_t granularity = BW_RANKS_CONTROL_BYTES;
     double room = 0;
+    size_t bytes = 0;
 
     for (int i = 0; i < count; i++) {
         const struct bw_rank_facts *facts = &ranks->facts[i];
@@ -55,7 +56,12 @@ static void size_slots(struct sharing *s, unsigned slots, uint64_t buffer_bytes)
         slots--;
     }
     ranks->slots = slots;
-    s->bytes = round_up(BW_RANKS_CONTROL_BYTES + slots * ranks->slot_bytes, granularity);
+    bytes = slots * ranks->slot_bytes;
+    if ((double)window_bytes > room) {
+        window_bytes = (uint64_t)room;
+    }
+    bytes = bytes < window_bytes ? window_bytes : bytes;
+    ranks->bytes = round_up(BW_RANKS_CONTROL_BYTES + bytes, granularity);
 }
 
 static enum bw_status clear_control(const struct sharing *s, const struct bw_share *own)
@@ -84,14 +90,14 @@ static enum bw_status make_offer(struct sharing *s, struct bw_rank_offer *offer)
     for (int i = 0; i < world->ranks; i++) {
         s->fds[i] = -1;
     }
-    TRY(bw_share_create(own, gpu, s->ranks->kind, s->bytes));
+    TRY(bw_share_create(own, gpu, s->ranks->kind, s->ranks->bytes));
     TRY(clear_control(s, own));
     TRY(bw_share_export(own, &s->fd, &offer->token));
     if (s->ranks->kind == SHARE_FD) {
         TRY(bw_pass_open(&s->pass, world->rank, world->ranks));
         offer->ticket = s->pass.ticket;
     }
-    offer->bytes = s->bytes;
+    offer->bytes = s->ranks->bytes;
 out:
     return st;
 }
@@ -127,8 +133,8 @@ static enum bw_status fetch_descriptors(struct sharing *s, const struct bw_rank_
     for (int i = 0; i < count; i++) {
         tickets[i] = all[i].ticket;
     }
-    st = bw_pass_exchange(&s->pass, tickets, s->fd, s->bytes, bw_clock_ns() + exchange_patience_ns,
-                          s->fds);
+    st = bw_pass_exchange(&s->pass, tickets, s->fd, s->ranks->bytes,
+                          bw_clock_ns() + exchange_patience_ns, s->fds);
     explicit_bzero(tickets, (size_t)count * sizeof(*tickets));
     free(tickets);
     return st;
@@ -160,7 +166,7 @@ static enum bw_status map_others(struct sharing *s, const struct bw_rank_offer *
         if (i == world->rank) {
             continue;
         }
-        TRY(bw_share_import(share, s->ranks->kind, s->fds[i], &all[i].token, s->bytes));
+        TRY(bw_share_import(share, s->ranks->kind, s->fds[i], &all[i].token, s->ranks->bytes));
         st = bw_share_map(share, gpu, &why);
         if (st == BW_WAIVED) {
             s->refusal = refusal_of(s->ranks, world->rank, i, why);
@@ -241,13 +247,13 @@ static void open_gate(struct bw_session *session, enum bw_status *st)
 
 enum bw_status bw_session_share_all(struct bw_session *session,
                                     const struct bw_testcase *const *cases, size_t count,
-                                    const struct bw_sampling *sampling)
+                                    uint64_t window_bytes, const struct bw_sampling *sampling)
 {
     struct bw_world *world = session->world;
     struct bw_ranks *ranks = session->ranks;
     struct sharing s = {.ranks = ranks, .session = session, .fd = -1, .pass.listener = -1};
     const uint64_t start_ns = bw_clock_ns();
-    unsigned slots = 2;
+    unsigned slots = count > 0 ? 2 : 0;
     unsigned multicast_slots = 0;
     enum bw_status st = BW_OK;
 
@@ -261,7 +267,7 @@ enum bw_status bw_session_share_all(struct bw_session *session,
     }
     session->is_multicast_off = sampling->no_multicast;
     find_slots(cases, count, world->ranks, &slots, &multicast_slots);
-    size_slots(&s, slots, sampling->buffer_bytes);
+    find_size(&s, slots, sampling->buffer_bytes, window_bytes);
     st = exchange_all(&s);
     if (st == BW_OK) {
         open_gate(session, &st);
@@ -279,7 +285,7 @@ enum bw_status bw_session_share_all(struct bw_session *session,
     if (st == BW_OK && bw_world_is_root(world)) {
         bw_verbose("%d ranks share %.1f MiB each by %s: %.1f ms; their streams start within %.0f "
                    "ns of the first's",
-                   world->ranks, (double)s.bytes / (1024 * 1024), bw_share_name(ranks->kind),
+                   world->ranks, (double)ranks->bytes / (1024 * 1024), bw_share_name(ranks->kind),
                    ranks->open_ms, ranks->skew_ns);
     }
     end_sharing(&s);

@@ -53,7 +53,7 @@ static char *why_no_bulk(const struct bw_gpus *gpus)
 }
 
 /* What was found out when memory was to be shared; the same in all ranks. */
-static char *why_not_shared(const struct bw_session *session, const struct bw_testcase *tc)
+char *bw_session_unshared(const struct bw_session *session)
 {
     const struct bw_ranks *ranks = session->ranks;
 
@@ -64,8 +64,18 @@ static char *why_not_shared(const struct bw_session *session, const struct bw_te
         return bw_text_format("%s",
                               ranks->reason != NULL ? ranks->reason : "the ranks share no memory");
     }
+    return NULL;
+}
+
+static char *why_not_shared(const struct bw_session *session, const struct bw_testcase *tc)
+{
+    char *reason = bw_session_unshared(session);
+
+    if (reason != NULL) {
+        return reason;
+    }
     if ((bw_testcase_needs(tc) & NEED_MULTICAST) != 0) {
-        const struct bw_ranks_multicast *multicast = &ranks->multicast;
+        const struct bw_ranks_multicast *multicast = &session->ranks->multicast;
 
         return multicast->status == BW_OK
                    ? NULL

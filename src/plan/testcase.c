@@ -166,8 +166,8 @@ enum bw_reduce bw_testcase_reduce(const struct bw_testcase *tc)
     case SHAPE_EVERY:
         return REDUCE_SUM;
     case SHAPE_FAN:
-        /* A stream cannot wait for another process's events. */
-        return bw_testcase_is_multinode(tc) ? REDUCE_SUM : REDUCE_TOTAL;
+        /* A stream cannot wait for another process's events; an operator's ranks do by signals. */
+        return bw_testcase_is_multinode(tc) && tc->op != OP_OPERATOR ? REDUCE_SUM : REDUCE_TOTAL;
     }
     return REDUCE_FIRST;
 }

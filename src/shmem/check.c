@@ -224,14 +224,15 @@ out:
     return st;
 }
 
-static enum bw_status wait_all(const struct shmem_case *c)
+static enum bw_status wait_here(const struct shmem_case *c)
 {
-    const uint64_t patience_ns = 120ULL * 1000 * 1000 * 1000;
     enum bw_status st = BW_OK;
 
     for (int r = 0; r < c->ranks; r++) {
-        TRY(bw_gpu_use(c->rank[r].gpu));
-        TRY(bw_stream_wait(c->rank[r].stream, patience_ns, "checking an operator"));
+        if (shmem_is_here(c, r)) {
+            TRY(bw_gpu_use(c->rank[r].gpu));
+            TRY(bw_stream_wait(c->rank[r].stream, shmem_patience_ns(c), "checking an operator"));
+        }
     }
 out:
     return st;
@@ -243,16 +244,16 @@ static bool is_paced(const struct shmem_case *c)
     return c->row->op == SHMEM_PUT || c->row->op == SHMEM_GET || c->row->op == SHMEM_PUT_SIGNAL;
 }
 
-static enum bw_status for_all(struct shmem_case *c,
+static enum bw_status do_here(struct shmem_case *c,
                               enum bw_status (*step)(struct shmem_case *c, int r, uint32_t seed),
                               uint32_t seed)
 {
     enum bw_status st = BW_OK;
 
     for (int r = 0; r < c->ranks; r++) {
-        TRY(step(c, r, seed));
+        TRY(shmem_is_here(c, r) ? step(c, r, seed) : BW_OK);
     }
-    TRY(wait_all(c));
+    TRY(wait_here(c));
 out:
     return st;
 }
@@ -289,49 +290,59 @@ out:
     return st;
 }
 
-static enum bw_status verdict_of_all(const struct shmem_case *c)
+static enum bw_status verdict_here(const struct shmem_case *c)
 {
     enum bw_status st = BW_OK;
 
     for (int r = 0; r < c->ranks; r++) {
-        TRY(shmem_check_verdict(c, r, "with a fresh pattern in each round"));
+        TRY(shmem_is_here(c, r) ? shmem_check_verdict(c, r, "with a fresh pattern in each round")
+                                : BW_OK);
     }
 out:
     return st;
 }
 
-static enum bw_status check_paced(struct shmem_case *c, uint32_t seed)
+static enum bw_status check_paced_all(struct shmem_case *c, uint32_t seed)
 {
     enum bw_status st = BW_OK;
 
     for (uint32_t k = 0; k < SHMEM_FRESH_ROUNDS; k++) {
-        TRY(for_all(c, step_prepare, seed + k));
-        TRY(for_all(c, step_operate, seed + k));
-        TRY(for_all(c, step_compare, seed + k));
-        TRY(verdict_of_all(c));
+        TRY(shmem_agree_all(c, do_here(c, step_prepare, seed + k), "filling what is checked"));
+        TRY(shmem_agree_all(c, do_here(c, step_operate, seed + k), "the operator that is checked"));
+        st = do_here(c, step_compare, seed + k);
+        st = st == BW_OK ? verdict_here(c) : st;
+        TRY(shmem_agree_all(c, st, "checking an operator"));
     }
 out:
     return st;
 }
 
 /* All ranks' rounds are queued before any is waited for. */
-enum bw_status shmem_check_fresh(struct shmem_case *c, uint32_t seed)
+static enum bw_status check_at_once(struct shmem_case *c, uint32_t seed, struct shmem_side *side)
+{
+    enum bw_status st = BW_OK;
+
+    for (int r = 0; r < c->ranks; r++) {
+        TRY(shmem_is_here(c, r) ? shmem_side_open(&side[r], c, r) : BW_OK);
+    }
+    for (int r = 0; r < c->ranks; r++) {
+        TRY(shmem_is_here(c, r) ? queue_fresh(c, r, seed, &side[r]) : BW_OK);
+    }
+    TRY(wait_here(c));
+    TRY(verdict_here(c));
+out:
+    return st;
+}
+
+enum bw_status shmem_check_fresh_all(struct shmem_case *c, uint32_t seed)
 {
     struct shmem_side side[BW_SHMEM_RANKS_MAX] = {{0}};
     enum bw_status st = BW_OK;
 
     if (is_paced(c)) {
-        return check_paced(c, seed);
+        return check_paced_all(c, seed);
     }
-    for (int r = 0; r < c->ranks; r++) {
-        TRY(shmem_side_open(&side[r], c, r));
-    }
-    for (int r = 0; r < c->ranks; r++) {
-        TRY(queue_fresh(c, r, seed, &side[r]));
-    }
-    TRY(wait_all(c));
-    TRY(verdict_of_all(c));
-out:
+    st = shmem_agree_all(c, check_at_once(c, seed, side), "checking an operator");
     for (int r = 0; r < c->ranks; r++) {
         shmem_side_close(&side[r], c, r);
     }

@@ -33,10 +33,14 @@ static enum bw_status prepare(struct bw_lane *lane)
     const int r = rank_of(lane);
     enum bw_status st = BW_OK;
 
-    lane->gpu = program->c->rank[r].gpu;
     lane->bytes = program->c->message_bytes;
     lane->unit = 1;
     lane->entries_per_copy = shmem_entries(program->c, program->kind);
+    lane->is_elsewhere = !shmem_is_here(program->c, r);
+    if (lane->is_elsewhere) {
+        return BW_OK;
+    }
+    lane->gpu = program->c->rank[r].gpu;
     TRY(bw_gpu_use(lane->gpu));
     TRY(CU(cu.StreamCreate(&lane->stream, CU_STREAM_NON_BLOCKING)));
     TRY(shmem_side_open(&program->side[r], program->c, r));
@@ -64,22 +68,34 @@ out:
     return st;
 }
 
-/* A lane fills its own rank's input, the first one also those of ranks that only look on. */
+/*
+ * Of those ranks that a lane speaks for, the next one after `r` that this
+ * process drives: its own, and the first lane's also those that only look on.
+ * At first r is -1; so is the answer if there are no more.
+ */
+static int next_rank(const struct bw_lane *lane, int r)
+{
+    const struct shmem_case *c = program_of(lane)->c;
+    const int own = rank_of(lane);
+
+    do {
+        r = r < own ? own : own != 0 ? c->ranks : r < shmem_issuers(c) ? shmem_issuers(c) : r + 1;
+    } while (r < c->ranks && !shmem_is_here(c, r));
+    return r < c->ranks ? r : -1;
+}
+
 static enum bw_status fill(struct bw_lane *lane, const struct bw_round *round)
 {
     struct shmem_case *c = program_of(lane)->c;
-    const int r = rank_of(lane);
     enum bw_status st = BW_OK;
 
-    if (!is_checked(lane)) {
-        return BW_OK;
-    }
-    TRY(shmem_fill(c, r, round->seed, bw_session_stream(lane->session, lane->gpu->ordinal)));
-    for (int p = shmem_issuers(c); r == 0 && p < c->ranks; p++) {
-        CUstream stream = bw_session_stream(lane->session, c->rank[p].gpu->ordinal);
+    for (int r = next_rank(lane, -1); r >= 0 && is_checked(lane); r = next_rank(lane, r)) {
+        CUstream stream = bw_session_stream(lane->session, c->rank[r].gpu->ordinal);
 
-        TRY(shmem_fill(c, p, round->seed, stream));
-        TRY(shmem_spoil(c, p, round->seed, stream));
+        TRY(shmem_fill(c, r, round->seed, stream));
+        if (r != rank_of(lane)) { /* whose lane does it behind the warm-up */
+            TRY(shmem_spoil(c, r, round->seed, stream));
+        }
     }
 out:
     return st;
@@ -161,13 +177,10 @@ out:
 
 static enum bw_status verify(struct bw_lane *lane, const struct bw_round *round)
 {
-    struct shmem_case *c = program_of(lane)->c;
-    const int r = rank_of(lane);
     enum bw_status st = BW_OK;
 
-    TRY(verify_rank(lane, round, r));
-    for (int p = shmem_issuers(c); r == 0 && p < c->ranks; p++) {
-        TRY(verify_rank(lane, round, p));
+    for (int r = next_rank(lane, -1); r >= 0; r = next_rank(lane, r)) {
+        TRY(verify_rank(lane, round, r));
     }
 out:
     return st;
@@ -175,25 +188,28 @@ out:
 
 static enum bw_status verdict(struct bw_lane *lane, const struct bw_round *round)
 {
-    struct shmem_case *c = program_of(lane)->c;
-    const int r = rank_of(lane);
     enum bw_status st = BW_OK;
 
     (void)round;
-    TRY(shmem_check_verdict(c, r, "after the timed loop"));
-    for (int p = shmem_issuers(c); r == 0 && p < c->ranks; p++) {
-        TRY(shmem_check_verdict(c, p, "after the timed loop"));
+    for (int r = next_rank(lane, -1); r >= 0; r = next_rank(lane, r)) {
+        TRY(shmem_check_verdict(program_of(lane)->c, r, "after the timed loop"));
     }
 out:
     return st;
 }
 
+/* Also after a failure: what waits for another rank comes to its end before the memory is given
+ * away. */
 static void finish(struct bw_lane *lane)
 {
     if (lane->lane_plan != NULL && lane->gpu != NULL) {
         const int r = rank_of(lane);
+        const struct shmem_case *c = program_of(lane)->c;
 
-        shmem_side_close(&program_of(lane)->side[r], program_of(lane)->c, r);
+        if (lane->stream != NULL && !bw_cu_context_lost() && bw_gpu_use(lane->gpu) == BW_OK) {
+            (void)bw_stream_wait(lane->stream, shmem_patience_ns(c), "an operator's last work");
+        }
+        shmem_side_close(&program_of(lane)->side[r], c, r);
     }
     bw_gpu_lane_finish(lane);
 }

@@ -31,11 +31,12 @@ double shmem_peak(const struct bw_session *session, const struct bw_operator *ro
                                  .lane_count = 1,
                                  .steps = &step,
                                  .step_count = 1};
+    const int ranks = shmem_machine_of(session).ranks;
     struct bw_ports ports = bw_state_ports(session->state);
     struct bw_peak peak = {.nominal_gb_per_s = NAN};
 
     result->peak_kind[0] = result->peak_source[0] = '\0';
-    if (session->gpus.count < 2 || bw_shmem_formula(row->op)->mode == SHMEM_MODE_NONE) {
+    if (ranks < 2 || bw_shmem_formula(row->op)->mode == SHMEM_MODE_NONE) {
         return NAN;
     }
     ports.overrides = sampling->peaks;
@@ -47,6 +48,6 @@ double shmem_peak(const struct bw_session *session, const struct bw_operator *ro
     snprintf(result->peak_kind, sizeof(result->peak_kind), "%s",
              strncmp(peak.source, "given", 5) == 0 ? "declared" : "nominal");
     snprintf(result->peak_source, sizeof(result->peak_source), "%s, %d x %.60s: %.120s",
-             bw_link_name(peak.link), session->gpus.count, session->gpus.gpus[0].name, peak.source);
+             bw_link_name(peak.link), ranks, session->gpus.gpus[0].name, peak.source);
     return peak.nominal_gb_per_s;
 }

@@ -18,6 +18,14 @@ static const struct bw_testcase timed = {
     .engine = ENGINE_SM,
     .op = OP_OPERATOR,
 };
+static const struct bw_testcase timed_over_ranks = {
+    .name = "operator",
+    .shape = SHAPE_FAN,
+    .row = MEM_SHARED,
+    .col = MEM_SHARED,
+    .engine = ENGINE_SM,
+    .op = OP_OPERATOR,
+};
 
 static struct bw_end end_of(const struct shmem_case *c, int rank, bool is_symmetric)
 {
@@ -55,7 +63,11 @@ enum bw_status shmem_plan_build(struct bw_plan *plan, const struct shmem_case *c
 {
     const size_t lanes = (size_t)shmem_issuers(c);
 
-    *plan = (struct bw_plan){.tc = &timed, .rows = 1, .cols = 1, .launch_count = 1};
+    *plan = (struct bw_plan){
+        .tc = c->session != NULL && c->session->ranks != NULL ? &timed_over_ranks : &timed,
+        .rows = 1,
+        .cols = 1,
+        .launch_count = 1};
     plan->launches = calloc(1, sizeof(*plan->launches));
     plan->lanes = calloc(lanes, sizeof(*plan->lanes));
     plan->steps = calloc(lanes * STEPS_MAX, sizeof(*plan->steps));

@@ -60,9 +60,21 @@ struct shmem_case {
     struct shmem_rank rank[BW_SHMEM_RANKS_MAX];
 };
 
-/* Memory of all ranks, zeroed signals, poisoned scratch. Close it either way. */
-enum bw_status shmem_windows_open(struct shmem_case *c);
-void shmem_windows_close(struct shmem_case *c);
+/* What a window of the case needs. */
+uint64_t shmem_window_bytes(struct shmem_case *c);
+/*
+ * Memory of all ranks, zeroed signals, poisoned scratch. Close it either way.
+ * Collective: once it returns, any rank may signal any other; and the other
+ * way round none does any more once it is closed.
+ */
+enum bw_status shmem_windows_open_all(struct shmem_case *c);
+void shmem_windows_close_all(struct shmem_case *c);
+/* True if this process drives rank r. */
+bool shmem_is_here(const struct shmem_case *c, int r);
+/* The ranks' status of a step; in one process, `mine`. Collective. */
+enum bw_status shmem_agree_all(const struct shmem_case *c, enum bw_status mine, const char *phase);
+/* How long work on the case that is not timed may take before the GPU counts as lost. */
+uint64_t shmem_patience_ns(const struct shmem_case *c);
 /* True if input or output of the kernel lies in the window. */
 bool shmem_in_is_symmetric(const struct shmem_case *c);
 bool shmem_out_is_symmetric(const struct shmem_case *c);
@@ -106,9 +118,10 @@ enum bw_status shmem_check_fetch(struct shmem_case *c, int r, CUstream stream);
 enum bw_status shmem_check_verdict(const struct shmem_case *c, int r, const char *when);
 /* True if rank r's output is defined. */
 bool shmem_is_checked(const struct shmem_case *c, int r);
-/* Rounds with a fresh pattern each, without a pause, one rank late each time. */
+/* Rounds with a fresh pattern each, without a pause, one rank late each time. Collective; `seed`
+ * is the same in all ranks. */
 enum { SHMEM_FRESH_ROUNDS = 6 };
-enum bw_status shmem_check_fresh(struct shmem_case *c, uint32_t seed);
+enum bw_status shmem_check_fresh_all(struct shmem_case *c, uint32_t seed);
 
 /* --- lane.c: programs as lanes of the measuring loop
  * ---------------------------------------------- */
@@ -144,6 +157,25 @@ struct shmem_machine {
 char *shmem_case_set(struct shmem_case *c, const struct bw_operator *row,
                      const struct bw_shmem_request *request, const struct shmem_machine *machine,
                      uint64_t bytes, unsigned ctas);
+
+/* --- waiver.c
+ * ------------------------------------------------------------------------------------------ */
+
+/* What all ranks can do. */
+struct shmem_machine shmem_machine_of(const struct bw_session *session);
+/* The size after `*bytes`, which is 0 at first; 0 after the last. */
+uint64_t shmem_next_bytes(const struct bw_operator *row, const struct bw_shmem_request *request,
+                          double *bytes);
+
+/* --- take.c
+ * -------------------------------------------------------------------------------------------- */
+
+/*
+ * Check and measure the case; the point gets its figures. Collective: a
+ * failure is one in all ranks, BW_ERR_PEER where it is another's.
+ */
+enum bw_status shmem_take_all(struct shmem_case *c, const struct bw_sampling *sampling, double peak,
+                              struct bw_shmem_point *point);
 
 /* --- peak.c
  * -------------------------------------------------------------------------------------------- */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Symmetric memory: a window of each rank that the GPUs of all ranks reach,
- * laid out alike. In one process it is ordinary device memory with peer access.
+ * laid out alike. In one process it is ordinary device memory with peer access;
+ * over ranks, what they share (../measure/ranks.h).
  */
 #include "shmem.h"
 
 #include "../measure/pool.h"
+#include "../measure/ranks.h"
 #include "../measure/session.h"
 
 #include "bwtool/log.h"
@@ -32,6 +34,27 @@ bool shmem_out_is_symmetric(const struct shmem_case *c)
            (c->placement == PLACEMENT_B && c->row->algorithm != ALGORITHM_PULL);
 }
 
+bool shmem_is_here(const struct shmem_case *c, int r)
+{
+    return c->rank[r].gpu != NULL;
+}
+
+enum bw_status shmem_agree_all(const struct shmem_case *c, enum bw_status mine, const char *phase)
+{
+    struct bw_session *session = c->session;
+
+    return bw_world_agree_all(session->ranks != NULL ? session->world : &session->alone, mine,
+                              phase);
+}
+
+/* Where other ranks wait, too, it is less; the slowest link moves a tenth of a GB/s. */
+uint64_t shmem_patience_ns(const struct shmem_case *c)
+{
+    const uint64_t seconds = c->session->ranks != NULL ? 20 : 120;
+
+    return seconds * 1000 * 1000 * 1000 + 10 * SHMEM_FRESH_ROUNDS * (c->in_bytes + c->out_bytes);
+}
+
 static uint64_t scratch_bytes(const struct shmem_case *c)
 {
     return (uint64_t)c->row->slots * (uint64_t)(c->ranks - 1) * c->slot_vectors * 16;
@@ -50,6 +73,12 @@ static void lay_out(struct shmem_case *c)
     at->bytes = at->scratch + round_up(scratch_bytes(c), page_bytes);
 }
 
+uint64_t shmem_window_bytes(struct shmem_case *c)
+{
+    lay_out(c);
+    return c->at.bytes;
+}
+
 static enum bw_status take(struct shmem_case *c, int r, uint64_t bytes, CUdeviceptr *ptr)
 {
     return bw_pool_take(c->session->pool, false, c->rank[r].gpu->ordinal, bytes, ptr);
@@ -65,7 +94,9 @@ static enum bw_status open_rank(struct shmem_case *c, int r)
     rank->check = bw_session_slip(c->session, rank->gpu->ordinal, (unsigned)r, 0);
     rank->timed_out = bw_session_slip(c->session, rank->gpu->ordinal, (unsigned)r, 1);
     rank->delay = bw_session_slip(c->session, rank->gpu->ordinal, (unsigned)r, 2);
-    TRY(take(c, r, c->at.bytes, &rank->window));
+    if (c->session->ranks == NULL) {
+        TRY(take(c, r, c->at.bytes, &rank->window));
+    }
     if (c->placement != PLACEMENT_R) {
         TRY(take(c, r, c->in_bytes, &rank->user_in));
         TRY(take(c, r, c->out_bytes, &rank->user_out));
@@ -85,35 +116,70 @@ out:
     return st;
 }
 
-enum bw_status shmem_windows_open(struct shmem_case *c)
+/* Which of the ranks are this process's, and where the windows of the others are. */
+static enum bw_status find_ranks(struct shmem_case *c)
 {
-    const uint64_t patience_ns = 60ULL * 1000 * 1000 * 1000;
+    struct bw_session *session = c->session;
     enum bw_status st = BW_OK;
 
-    lay_out(c);
-    bw_pool_begin(c->session->pool);
     for (int r = 0; r < c->ranks; r++) {
-        c->rank[r].gpu = &c->session->gpus.gpus[r];
-        TRY(open_rank(c, r));
-    }
-    /* All of it, before any rank signals another. */
-    for (int r = 0; r < c->ranks; r++) {
-        TRY(bw_gpu_use(c->rank[r].gpu));
-        TRY(bw_stream_wait(c->rank[r].stream, patience_ns, "preparing symmetric memory"));
+        if (session->ranks == NULL) {
+            c->rank[r].gpu = &session->gpus.gpus[r];
+            continue;
+        }
+        TRY(bw_ranks_window(session->ranks, r, c->at.bytes, &c->rank[r].window));
+        if (r == session->world->rank) {
+            c->rank[r].gpu = &session->gpus.gpus[session->own];
+        }
     }
 out:
     return st;
 }
 
-/* The memory stays in the pool. */
-void shmem_windows_close(struct shmem_case *c)
+static enum bw_status open_here(struct shmem_case *c)
+{
+    enum bw_status st = BW_OK;
+
+    lay_out(c);
+    TRY(find_ranks(c));
+    bw_pool_begin(c->session->pool);
+    for (int r = 0; r < c->ranks; r++) {
+        TRY(shmem_is_here(c, r) ? open_rank(c, r) : BW_OK);
+    }
+    for (int r = 0; r < c->ranks; r++) {
+        if (shmem_is_here(c, r)) {
+            TRY(bw_gpu_use(c->rank[r].gpu));
+            TRY(bw_stream_wait(c->rank[r].stream, shmem_patience_ns(c),
+                               "preparing symmetric memory"));
+        }
+    }
+out:
+    return st;
+}
+
+/* All of it, before any rank signals another. */
+enum bw_status shmem_windows_open_all(struct shmem_case *c)
+{
+    return shmem_agree_all(c, open_here(c), "preparing symmetric memory");
+}
+
+/* What a failure has left under way ends before the memory may serve another case. */
+static void close_rank(struct shmem_case *c, int r)
+{
+    struct shmem_rank *rank = &c->rank[r];
+
+    if (rank->stream != NULL && !bw_cu_context_lost() && bw_gpu_use(rank->gpu) == BW_OK &&
+        bw_stream_wait(rank->stream, shmem_patience_ns(c), "an operator's last work") == BW_OK) {
+        CU_WARN(cu.StreamDestroy(rank->stream));
+    }
+    rank->stream = NULL;
+}
+
+/* The memory stays in the pool, or with the ranks. */
+void shmem_windows_close_all(struct shmem_case *c)
 {
     for (int r = 0; r < c->ranks; r++) {
-        struct shmem_rank *rank = &c->rank[r];
-
-        if (rank->stream != NULL && !bw_cu_context_lost() && bw_gpu_use(rank->gpu) == BW_OK) {
-            CU_WARN(cu.StreamDestroy(rank->stream));
-        }
-        rank->stream = NULL;
+        close_rank(c, r);
     }
+    (void)shmem_agree_all(c, BW_OK, "giving symmetric memory back");
 }

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is asked for, held against what all ranks have: what it needs, and why it cannot be. */
+#include "shmem.h"
+
+#include "../measure/ranks.h"
+
+#include "bwtool/log.h"
+#include "bwtool/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What all ranks can do. */
+struct shmem_machine shmem_machine_of(const struct bw_session *session)
+{
+    const bool is_shared = session->ranks != NULL;
+    struct shmem_machine machine = {.ranks =
+                                        is_shared ? session->world->ranks : session->gpus.count,
+                                    .sm_count = INT32_MAX,
+                                    .has_bulk = true};
+
+    for (int i = 0; i < machine.ranks; i++) {
+        const struct bw_gpu *gpu = is_shared ? NULL : &session->gpus.gpus[i];
+        const struct bw_rank_facts *facts = is_shared ? &session->ranks->facts[i] : NULL;
+        const int sm_count = is_shared ? facts->sm_count : gpu->sm_count;
+
+        machine.sm_count = sm_count < machine.sm_count ? sm_count : machine.sm_count;
+        machine.has_bulk &= is_shared ? facts->has_bulk != 0 : bw_kernel_has_bulk(gpu);
+    }
+    return machine;
+}
+
+/* The next size after `bytes`; 0 after the last. */
+uint64_t shmem_next_bytes(const struct bw_operator *row, const struct bw_shmem_request *request,
+                          double *bytes)
+{
+    const bool is_one = request->factor <= 1 || (row->tc.op == OP_SIGNAL && !request->is_swept) ||
+                        row->op == SHMEM_BARRIER;
+
+    *bytes = *bytes == 0 ? (double)request->bytes_min
+             : is_one    ? INFINITY
+                         : *bytes * request->factor;
+    return *bytes <= (double)request->bytes_max * (1 + 1e-9) ? (uint64_t)llround(*bytes) : 0;
+}
+
+uint64_t bw_shmem_window_bytes(const struct bw_session *session, const struct bw_operator *row,
+                               const struct bw_shmem_request *request)
+{
+    const struct shmem_machine machine = shmem_machine_of(session);
+    struct shmem_case *c = calloc(1, sizeof(*c));
+    uint64_t most = 0;
+    double at = 0;
+
+    for (uint64_t bytes = shmem_next_bytes(row, request, &at); c != NULL && bytes > 0;
+         bytes = shmem_next_bytes(row, request, &at)) {
+        char *reason = shmem_case_set(c, row, request, &machine, bytes, 0);
+        const uint64_t needs = reason == NULL ? shmem_window_bytes(c) : 0;
+
+        most = needs > most ? needs : most;
+        free(reason);
+    }
+    free(c);
+    return most;
+}
+
+static bool has_peers(const struct bw_gpus *gpus)
+{
+    for (int i = 0; i < gpus->count * gpus->count; i++) {
+        if (!gpus->peer[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+char *bw_shmem_waiver(const struct bw_session *session, const struct bw_operator *row,
+                      const struct bw_shmem_request *request, bool *is_usage)
+{
+    const bool is_shared = session->world->ranks > 1;
+    struct shmem_machine machine;
+    struct shmem_case *c = NULL;
+    char *reason = is_shared ? bw_session_unshared(session) : NULL;
+
+    *is_usage = false;
+    if (reason != NULL) {
+        return reason;
+    }
+    machine = shmem_machine_of(session);
+    if (machine.ranks > BW_SHMEM_RANKS_MAX) {
+        return bw_text_format("at most %d GPUs", (int)BW_SHMEM_RANKS_MAX);
+    }
+    if (machine.ranks > 1 && !is_shared && !has_peers(&session->gpus)) {
+        return bw_text_format("needs peer access between all %d GPUs (nvidia-smi topo -p2p r shows "
+                              "which pairs have none)",
+                              machine.ranks);
+    }
+    c = calloc(1, sizeof(*c));
+    if (c != NULL) {
+        reason = shmem_case_set(c, row, request, &machine, request->bytes_min, 0);
+    }
+    /* What was asked for contradicts itself, unless the plain row cannot run either. */
+    if (reason != NULL) {
+        const struct bw_shmem_request plain = {.bytes_min = request->bytes_min,
+                                               .has_dtype = request->has_dtype,
+                                               .dtype = request->dtype};
+        char *other = shmem_case_set(c, row, &plain, &machine, request->bytes_min, 0);
+
+        *is_usage = other == NULL;
+        free(other);
+    }
+    free(c);
+    return reason;
+}
+
+enum bw_status bw_shmem_print_plan(const struct bw_operator *row,
+                                   const struct bw_shmem_request *request, int ranks, FILE *out)
+{
+    const struct shmem_machine machine = {.ranks = ranks, .sm_count = 132, .has_bulk = true};
+    struct shmem_case *c = calloc(1, sizeof(*c));
+    struct shmem_program program = {.c = c};
+    char *reason = NULL;
+    enum bw_status st = BW_OK;
+
+    if (c == NULL) {
+        return bw_errno("no memory for a plan");
+    }
+    reason = shmem_case_set(c, row, request, &machine, request->bytes_min, 0);
+    for (int kind = PROGRAM_E2E; reason == NULL && kind <= PROGRAM_STAGING; kind++) {
+        struct bw_plan plan = {0};
+
+        if (kind == PROGRAM_STAGING && !shmem_has_staging(c)) {
+            break;
+        }
+        program.kind = (enum shmem_program_kind)kind;
+        TRY(shmem_plan_build(&plan, c, &program));
+        shmem_plan_print(&plan, c, program.kind, out);
+        bw_plan_free(&plan);
+    }
+out:
+    free(reason);
+    free(c);
+    return st;
+}
