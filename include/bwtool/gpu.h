@@ -44,10 +44,14 @@ struct bw_gpus {
     CUlibrary library;
 };
 
+/* Far more than any machine has: a driver that says so answers nonsense. */
+enum { BW_GPUS_MAX = 1024 };
+
 /*
  * Load the driver and list its GPUs; no context is made. BW_ERR_NO_GPU,
  * logged with what is missing (no driver, driver too old, no device, empty
- * CUDA_VISIBLE_DEVICES), where there is none. Close what was half opened.
+ * CUDA_VISIBLE_DEVICES), where there is none, and where the driver cannot or
+ * does not soundly tell what it drives. Close what was half opened.
  */
 enum bw_status bw_gpus_open(struct bw_gpus *gpus);
 

@@ -185,19 +185,32 @@ out:
     return st;
 }
 
-enum bw_status bw_gpus_open(struct bw_gpus *gpus)
+/* How many there are, if that can be. */
+static enum bw_status count_gpus(struct bw_gpus *gpus)
+{
+    enum bw_status st = BW_OK;
+    int count = 0;
+
+    TRY(CU(cu.DeviceGetCount(&count)));
+    if (count < 0 || count > BW_GPUS_MAX) {
+        bw_error("no usable NVIDIA driver: it answers that this machine has %d GPUs: compare with "
+                 "nvidia-smi -L, then load or install the driver anew",
+                 count);
+        return BW_ERR_NO_GPU;
+    }
+    gpus->count = count;
+    return count == 0 ? say_no_device() : BW_OK;
+out:
+    return st;
+}
+
+static enum bw_status list(struct bw_gpus *gpus)
 {
     enum bw_status st = BW_OK;
     size_t count = 0;
 
-    memset(gpus, 0, sizeof(*gpus));
-    TRY(bw_cu_open());
-    TRY(init());
     TRY(CU(cu.DriverGetVersion(&gpus->driver_version)));
-    TRY(CU(cu.DeviceGetCount(&gpus->count)));
-    if (gpus->count < 1) {
-        return say_no_device();
-    }
+    TRY(count_gpus(gpus));
     count = (size_t)gpus->count;
     gpus->gpus = calloc(count, sizeof(*gpus->gpus));
     gpus->peer = calloc(count * count, sizeof(*gpus->peer));
@@ -209,6 +222,20 @@ enum bw_status bw_gpus_open(struct bw_gpus *gpus)
         TRY(describe(&gpus->gpus[i], i));
     }
     TRY(find_peers(gpus));
+out:
+    return st;
+}
+
+enum bw_status bw_gpus_open(struct bw_gpus *gpus)
+{
+    enum bw_status st = BW_OK;
+
+    memset(gpus, 0, sizeof(*gpus));
+    TRY(bw_cu_open());
+    TRY(init());
+    st = list(gpus);
+    /* A driver that cannot tell what it drives is of no use, whatever its error. */
+    st = st == BW_ERR_CUDA || st == BW_ERR_LOST ? BW_ERR_NO_GPU : st;
 out:
     return st;
 }

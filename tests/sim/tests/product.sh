@@ -64,8 +64,13 @@ case_ "fault: time that does not pass" 1 'the time measured was zero' \
     -g 2 -x 'lie cuEventElapsedTime 0 0' -t $write -b 17 -j
 case_ "fault: time that is no number" 1 '"status": "ERROR"' \
     -g 2 -x 'lie cuEventElapsedTime 0 nan' -t $write -b 17 -j
-fault "a count of devices below 0" 3 'no GPU' 'lie cuDeviceGetCount 1 -5'
-fault "far too many devices" 1 'CUDA_ERROR_INVALID_DEVICE' 'lie cuDeviceGetCount 1 100000'
+fault "a count of devices below 0" 3 'no usable .*answers that this machine has -5 GPUs' \
+    'lie cuDeviceGetCount 1 -5'
+fault "far too many devices" 3 'no usable .*answers that this machine has 100000 GPUs' \
+    'lie cuDeviceGetCount 1 100000'
+fault "one device more than there are" 3 'CUDA_ERROR_INVALID_DEVICE' 'lie cuDeviceGetCount 1 3'
+fault "a device that cannot be described" 3 'CUDA_ERROR_UNKNOWN.* in cu.DeviceGetName' \
+    'fail cuDeviceGetName 2 CUDA_ERROR_UNKNOWN'
 case_ "fault: PCIe runs slower than it could" 5 'PCIe link runs at 3\.0 x8' \
     -m degraded -t $h2d -b 16
 case_ "fault: a hot GPU" 5 'thermal slowdown' -m degraded -t $h2d -b 16
