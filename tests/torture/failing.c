@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <link.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -13,7 +14,7 @@
  * Preloaded: the n-th allocation of the program fails, n being FAIL_ALLOCATION;
  * or, if FAIL_OF is the part of a library's name, of that library. The others
  * get what they ask for, as their faults are not the program's. At the end a
- * line says how many there were.
+ * line says how many there were, and how many bytes it had at once at most.
  */
 
 #define SHOWN __attribute__((visibility("default")))
@@ -21,6 +22,7 @@
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *old, size_t bytes);
+extern void __libc_free(void *memory);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 
 enum { RANGES_MAX = 16 };
@@ -31,6 +33,7 @@ static int range_count;
 static uintptr_t base;
 static atomic_ulong count;
 static unsigned long failing;
+static atomic_long bytes_now, bytes_most;
 static const char *library; /* NULL: the program itself */
 
 static int note_code(struct dl_phdr_info *object, size_t size, void *unused)
@@ -65,51 +68,88 @@ __attribute__((constructor)) static void begin(void)
 
 __attribute__((destructor)) static void end(void)
 {
-    fprintf(stderr, "failing: %lu allocations\n", atomic_load(&count));
+    fprintf(stderr, "failing: %lu allocations, at most %ld bytes: %s\n", atomic_load(&count),
+            atomic_load(&bytes_most), program_invocation_short_name);
+}
+
+static bool is_ours(const void *caller)
+{
+    for (int i = 0; i < range_count; i++) {
+        if ((uintptr_t)caller >= ranges[i].from && (uintptr_t)caller < ranges[i].to) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool fails(const void *caller)
 {
-    for (int i = 0; i < range_count; i++) {
-        if ((uintptr_t)caller >= ranges[i].from && (uintptr_t)caller < ranges[i].to) {
-            if (atomic_fetch_add(&count, 1) + 1 == failing) {
-                fprintf(stderr, "failing: allocation %lu, at +0x%lx\n", failing,
-                        (unsigned long)((uintptr_t)caller - base));
-                errno = ENOMEM;
-                return true;
-            }
-            return false;
+    if (!is_ours(caller) || atomic_fetch_add(&count, 1) + 1 != failing) {
+        return false;
+    }
+    fprintf(stderr, "failing: allocation %lu, at +0x%lx\n", failing,
+            (unsigned long)((uintptr_t)caller - base));
+    errno = ENOMEM;
+    return true;
+}
+
+/* What the program got, as it is given back by it, too: what a library gave it counts as less. */
+static void *got(void *memory, const void *caller)
+{
+    if (memory != NULL && is_ours(caller)) {
+        const long bytes = (long)malloc_usable_size(memory);
+        const long now = atomic_fetch_add(&bytes_now, bytes) + bytes;
+        long most = atomic_load(&bytes_most);
+
+        while (now > most && !atomic_compare_exchange_weak(&bytes_most, &most, now)) {
         }
     }
-    return false;
+    return memory;
+}
+
+static void gave(void *memory, const void *caller)
+{
+    if (memory != NULL && is_ours(caller)) {
+        atomic_fetch_sub(&bytes_now, (long)malloc_usable_size(memory));
+    }
 }
 
 #define CALLER __builtin_return_address(0)
 
 SHOWN void *malloc(size_t bytes)
 {
-    return fails(CALLER) ? NULL : __libc_malloc(bytes);
+    return fails(CALLER) ? NULL : got(__libc_malloc(bytes), CALLER);
+}
+
+SHOWN void free(void *memory)
+{
+    gave(memory, CALLER);
+    __libc_free(memory);
 }
 
 SHOWN void *calloc(size_t number, size_t bytes)
 {
-    return fails(CALLER) ? NULL : __libc_calloc(number, bytes);
+    return fails(CALLER) ? NULL : got(__libc_calloc(number, bytes), CALLER);
 }
 
 SHOWN void *realloc(void *old, size_t bytes)
 {
-    return fails(CALLER) ? NULL : __libc_realloc(old, bytes);
+    if (fails(CALLER)) {
+        return NULL;
+    }
+    gave(old, CALLER);
+    return got(__libc_realloc(old, bytes), CALLER);
 }
 
 SHOWN void *aligned_alloc(size_t alignment, size_t bytes)
 {
-    return fails(CALLER) ? NULL : __libc_memalign(alignment, bytes);
+    return fails(CALLER) ? NULL : got(__libc_memalign(alignment, bytes), CALLER);
 }
 
 SHOWN char *strdup(const char *text)
 {
     const size_t bytes = strlen(text) + 1;
-    char *copy = fails(CALLER) ? NULL : __libc_malloc(bytes);
+    char *copy = fails(CALLER) ? NULL : got(__libc_malloc(bytes), CALLER);
 
     return copy == NULL ? NULL : memcpy(copy, text, bytes);
 }
@@ -126,7 +166,7 @@ SHOWN int vasprintf(char **text, const char *format, va_list arguments)
     va_copy(again, arguments);
     length = vsnprintf(NULL, 0, format, again);
     va_end(again);
-    if (length < 0 || (*text = __libc_malloc((size_t)length + 1)) == NULL) {
+    if (length < 0 || (*text = got(__libc_malloc((size_t)length + 1), CALLER)) == NULL) {
         return -1;
     }
     return vsnprintf(*text, (size_t)length + 1, format, arguments);

@@ -10,18 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 /*
  * Preloaded where a machine with other CPUs and NUMA nodes than the real ones
  * is played: binding threads and memory always works, changes nothing, and is
  * remembered, so that the simulated driver knows where host memory would be.
- * SIM_CPUS is how many CPUs there are.
+ * SIM_CPUS is how many CPUs there are. With SIM_CLOCK set, the simulated time
+ * that the driver has let pass is added to the real time that the program reads.
  */
 
 #define SHOWN __attribute__((visibility("default")))
 SHOWN long syscall(long number, ...);
 SHOWN int sim_host_node_of(const void *at); /* of bound memory; -1: of none that was bound */
 SHOWN int sim_host_thread_node(void);       /* that the thread's memory is bound to; -1: none */
+
+SHOWN int clock_gettime(clockid_t clock, struct timespec *now);
+SHOWN _Atomic uint64_t sim_host_added_ns; /* the driver sets it */
 
 enum { AREAS_MAX = 4096, NODES_MAX = 64 };
 
@@ -229,4 +234,22 @@ SHOWN int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restr
         free(start);
     }
     return error;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    static int (*next)(clockid_t, struct timespec *);
+    int result;
+
+    if (next == NULL) {
+        find_next("clock_gettime", &next);
+    }
+    result = next(clock, now);
+    if (clock == CLOCK_MONOTONIC && result == 0 && sim_host_added_ns != 0) {
+        const uint64_t ns = (uint64_t)now->tv_nsec + sim_host_added_ns;
+
+        now->tv_sec += (time_t)(ns / 1000000000);
+        now->tv_nsec = (long)(ns % 1000000000);
+    }
+    return result;
 }
