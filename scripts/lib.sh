@@ -51,6 +51,10 @@ valgrind        command -v valgrind
 END
 }
 
+packages_for_coverage() {
+    echo 'gcovr           command -v gcovr'
+}
+
 # The packages of the lines on stdin whose command fails.
 missing_packages() {
     local package probe
