@@ -16,7 +16,8 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-GOLDEN = "^(dry_run_4|text_2|json_2|verbose|waived_json|partial_peer|error_.*|fault_.*)$"
+GOLDEN = ("^(dry_run_4|text_2|json_2|verbose|waived_json|partial_peer|unequal_ways|"
+          "error_.*|fault_.*)$")
 
 # File, what stands there, what stands there instead, unit tests.
 FAULTS = [

@@ -66,6 +66,12 @@ case_ help -g 0 --help
 case_ version -g 1 --version
 case_ explain -g 2 --explain host_to_device_memcpy_ce device_local_copy nonsense
 
+# Links that are not alike both ways: each way's own matrix, and their sum.
+case_ unequal_ways -g 2 -x 'gpu 1 nvlink 300 200' -v "${small[@]}" \
+    -t device_to_device_bidirectional_memcpy_write_ce device_to_device_bidirectional_memcpy_read_sm
+case_ fault_stray -g 2 -x 'stray copy 0' "${small[@]}" \
+    -t device_to_device_bidirectional_memcpy_write_ce
+
 # What this machine lacks.
 case_ waived_json -g 1 -j "${small[@]}" -t device_to_device_memcpy_read_sm
 case_ waived_no_peer -m nopeer "${small[@]}" -t device_to_device_memcpy_write_ce

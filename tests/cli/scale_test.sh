@@ -3,7 +3,7 @@
 # What a cell costs the product itself, whatever the number of GPUs: CPU time
 # outside of the simulated driver, memory, and calls of the driver. Prints a
 # table; docs/MEASUREMENTS.md has a longer one, from SCALE_GPUS="2 4 8 16 36 72"
-# SCALE_TESTCASES="$(seq -s ' ' 0 34)".
+# SCALE_TESTCASES="$(seq -s ' ' 0 34)" SCALE_BUFFER=32M.
 # Usage: scale_test.sh BWTOOL BUILD_FOLDER
 set -u
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -29,7 +29,7 @@ printf '%5s %8s %10s %10s %8s %8s\n' GPUs cells 'CPU us' 'peak KiB' calls 'wall 
 for n in "${gpus[@]}"; do
     began=$(date +%s.%N)
     SIM_CLOCK=1 SIM_REPORT=1 LD_PRELOAD=$build/tests/libfailing.so \
-        run -g "$n" -x 'gpu * sm 2' -j -b 64M -i 3 --loopCount 2 -t "${testcases[@]}"
+        run -g "$n" -x 'gpu * sm 2' -j -b "${SCALE_BUFFER-64M}" -i 3 --loopCount 2 -t "${testcases[@]}"
     check "$n GPUs are measured" [ "$status" = 0 ]
     echo "$n $(values) $(number '^sim: ([0-9.]+) ms of CPU time .*') \
         $(number '^failing: .* at most ([0-9]+) bytes: bwtool$') $(number '^sim: ([0-9]+) calls, .*') \

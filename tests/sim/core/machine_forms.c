@@ -60,6 +60,7 @@ static const struct form {
     {"fail TEXT COUNT TEXT", add_fault, FAULT_FAIL},
     {"corrupt copy COUNT byte COUNT", add_fault, FAULT_CORRUPT},
     {"skip copy COUNT", add_fault, FAULT_SKIP},
+    {"stray copy COUNT", add_fault, FAULT_STRAY},
     {"slow link LINK PART", add_fault, FAULT_SLOW},
     {"hang stream COUNT", add_fault, FAULT_HANG},
     {"lie TEXT COUNT TEXT", add_lie, 0},
@@ -190,6 +191,12 @@ static int set_peer(const struct line *at, const struct form *form)
     return 0;
 }
 
+/* 0 is each copy, then. */
+static bool is_of_copies(enum sim_fault_kind kind)
+{
+    return kind == FAULT_CORRUPT || kind == FAULT_SKIP || kind == FAULT_STRAY;
+}
+
 static int add_fault(const struct line *at, const struct form *form)
 {
     const struct value *v = at->values;
@@ -210,8 +217,7 @@ static int add_fault(const struct line *at, const struct form *form)
     } else if (fault.kind == FAULT_CORRUPT) {
         fault.byte = v[1].a;
     }
-    if (fault.nth < (fault.kind == FAULT_CORRUPT || fault.kind == FAULT_SKIP ? 0 : 1) ||
-        at->m->fault_count == SIM_FAULTS_MAX) {
+    if (fault.nth < (is_of_copies(fault.kind) ? 0 : 1) || at->m->fault_count == SIM_FAULTS_MAX) {
         return line_wrong(at, "counts begin at 1, and there are at most %d faults", SIM_FAULTS_MAX);
     }
     at->m->faults[at->m->fault_count++] = fault;

@@ -57,6 +57,10 @@ fault "the driver does not start" 3 'CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|no GPU|mi
 fault "a wrong byte in each copy" 1 '1 of 17825792 bytes are wrong, the first at offset 17' \
     'corrupt copy 0 byte 17'
 fault "copies that do nothing" 1 '17825792 of 17825792 bytes are wrong' 'skip copy 0'
+case_ "fault: copies of another one's bytes" 1 'bytes are wrong' \
+    -g 2 -x 'stray copy 0' -t device_to_device_bidirectional_memcpy_write_ce -b 17
+case_ "each way has its own rate" 0 ' 0 +N/A +200\.00' -g 2 -x 'gpu 1 nvlink 300 200' -b 17 \
+    -t device_to_device_bidirectional_memcpy_write_ce
 fault "a slow link" 0 ' 0 +N/A +40\.00' 'slow link D0-D1 0.1'
 fault "jitter" 0 ' 0 +N/A +3[89][0-9]\.' 'jitter 0.05'
 fault "a stream that never ends" 1 'did not end within' 'hang stream 4'
