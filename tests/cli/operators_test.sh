@@ -90,6 +90,20 @@ END
 } | verdict "[PERF] lines have their keys in order, one a rank"
 
 {
+    on 4 -j -t shmem_all_reduce shmem_reduce_scatter shmem_put shmem_barrier -b 64K --ctas 4 8
+    expect 0 $?
+    python3 "$root/tests/cli/operators_json.py" "$work/out" 4 2>&1
+} | verdict "JSON: the figures of a case follow from one another"
+
+{
+    on 2 --dry-run -t shmem_all_reduce_two_shot shmem_put -b 64K
+    expect 0 $?
+    for row in shmem_all_reduce_two_shot shmem_put; do
+        grep -q "$row" "$work/out" || echo "no plan of $row"
+    done
+} | verdict "a plan of operators is printed"
+
+{
     on 2 -t shmem_put -b 4M --peak nvlink=100000
     expect 4 $?
     on 2 -t shmem_put -b 4M

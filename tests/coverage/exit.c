@@ -1,12 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In builds that count executed lines: a program that leaves at once leaves its counts, too. */
 #include <gcov.h>
+#ifdef BWTOOL_WITH_MPI
+#include <mpi.h>
+#endif
 
 void __real__exit(int status) __attribute__((noreturn));
 void __wrap__exit(int status) __attribute__((noreturn));
+int __real_raise(int signal);
+int __wrap_raise(int signal);
 
 void __wrap__exit(int status)
 {
     __gcov_dump();
     __real__exit(status);
 }
+
+int __wrap_raise(int signal)
+{
+    __gcov_dump();
+    return __real_raise(signal);
+}
+
+#ifdef BWTOOL_WITH_MPI
+int __real_MPI_Abort(MPI_Comm job, int status);
+int __wrap_MPI_Abort(MPI_Comm job, int status);
+
+int __wrap_MPI_Abort(MPI_Comm job, int status)
+{
+    __gcov_dump();
+    return __real_MPI_Abort(job, status);
+}
+#endif
