@@ -6,3 +6,7 @@
 
 #include "shmem_tma.cu"
 #include "shmem_tools.cu"
+
+#include "shmem_route.cu"
+#include "shmem_route_tiles.cu"
+#include "shmem_route_tools.cu"

@@ -35,7 +35,10 @@
     K(shmem_poison_reduce_scatter) K(shmem_poison_all_reduce)                           \
     K(shmem_poison4_reduce_scatter) K(shmem_poison4_all_reduce)                         \
     K(shmem_sync) K(shmem_barrier) K(shmem_pingpong)                                    \
-    K(shmem_fill) K(shmem_spoil) K(shmem_check_output)
+    K(shmem_fill) K(shmem_spoil) K(shmem_check_output)                                   \
+    K(shmem_push_dispatch) K(shmem_pull_dispatch) K(shmem_tiles_dispatch)               \
+    K(shmem_pull_combine) K(shmem_tiles_combine)                                        \
+    K(route_fill) K(route_spoil) K(route_check_output)
 /* clang-format on */
 
 enum bw_kernel {

@@ -52,7 +52,9 @@ struct bw_options {
     struct bw_sweep sweep;               /* --sweep                                        */
     char *placement, *dtype, *algorithm; /* of operators, as given and known; NULL: not */
     struct bw_words ctas;                /* of operators: grids to try                     */
-    bool perf;                           /* --perf: a [PERF] line a rank                   */
+    unsigned long long tokens, hidden, top_k, experts, route_seed; /* of dispatch, combine */
+    double skew; /* --skew; infinite: all to one rank */
+    bool perf;   /* --perf: a [PERF] line a rank                   */
     bool dry_run;
     unsigned long long dry_run_gpus;       /* --dry-run=N; 0: this machine               */
     unsigned long long corrupt_word;       /* hidden test hook; UINT64_MAX: none         */

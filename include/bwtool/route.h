@@ -25,8 +25,11 @@ enum {
     BW_ROUTE_TOP_K_MAX = 64,
     BW_ROUTE_EXPERTS_MAX = 1024,
     BW_ROUTE_SKEW_MAX = 16,
+    BW_ROUTE_HIDDEN_MAX = 1 << 20,
     BW_ROUTE_TOKENS_MAX = 1 << 22, /* of all ranks: tables of the host's hold them */
 };
+/* Payload of a rank: kernels count its vectors in 32 bits. */
+#define BW_ROUTE_BYTES_MAX ((uint64_t)1 << 34)
 
 struct bw_route_shape {
     int ranks;       /* 1 to BW_SHMEM_RANKS_MAX                                      */

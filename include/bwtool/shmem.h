@@ -26,7 +26,12 @@ struct bw_shmem_point {
     unsigned long long iterations;        /* in a sample */
     unsigned warm;
     struct bw_shmem_figures figures;
-    struct bw_shmem_bytes bytes;
+    struct bw_shmem_bytes bytes; /* of the rank that has most */
+    /* Dispatch and combine: shape.ranks is 0 for the others. */
+    struct bw_route_shape route;
+    struct bw_shmem_bytes *rank_bytes; /* counted, by rank; the point's own; NULL else */
+    int busiest;                       /* the rank whose bytes make the bus factor */
+    double operations;                 /* additions of the rank that has most */
     enum bw_shmem_pass pass;
     unsigned rounds_checked; /* with a fresh pattern each, before anything was timed */
     enum bw_status status;

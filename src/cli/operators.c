@@ -33,6 +33,12 @@ static struct bw_shmem_request request_of(const struct bw_options *options)
     for (size_t i = 0; i < options->ctas.count && request.ctas_count < BW_SHMEM_GRIDS_MAX; i++) {
         request.ctas[request.ctas_count++] = (unsigned)strtoul(options->ctas.words[i], NULL, 10);
     }
+    request.route = (struct bw_route_shape){.tokens = (uint32_t)options->tokens,
+                                            .hidden = (uint32_t)options->hidden,
+                                            .top_k = (uint32_t)options->top_k,
+                                            .experts = (uint32_t)options->experts,
+                                            .skew = options->skew,
+                                            .seed = options->route_seed};
     return request;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "option_table.h"
 
+#include "bwtool/route.h"
+
 /* The first rows are in the order in which nvbandwidth v0.8 lists them. */
 #define AT(member) offsetof(struct bw_options, member)
 #define FLAG(name, letter, member, help)                                                      \
@@ -89,6 +91,21 @@ const struct bw_option bw_option_table[BW_OPTION_COUNT] = {
      NULL, "Bytes of a multicast store: 16, or 4\n"
            "for comparison", false},
     FLAG("perf", '\0', perf, "Operators: print a [PERF] line for every rank"),
+    {"tokens", '\0', OPTION_NUMBER, AT(tokens), NO_OFFSET, 1, BW_ROUTE_TOKENS_MAX, NULL, "N", NULL,
+     "Dispatch, combine: tokens of each rank, instead of as\n"
+     "many as -b or --sweep has room for", false},
+    {"hidden", '\0', OPTION_NUMBER, AT(hidden), NO_OFFSET, 1, BW_ROUTE_HIDDEN_MAX, "7168", "N", NULL,
+     "Dispatch, combine: elements of a token", false},
+    {"top-k", '\0', OPTION_NUMBER, AT(top_k), NO_OFFSET, 1, BW_ROUTE_TOP_K_MAX, "8", "N", NULL,
+     "Dispatch, combine: experts that a token goes to", false},
+    {"experts", '\0', OPTION_NUMBER, AT(experts), NO_OFFSET, 1, BW_ROUTE_EXPERTS_MAX, "32", "N", NULL,
+     "Dispatch, combine: experts of each rank", false},
+    {"skew", '\0', OPTION_SKEW, AT(skew), NO_OFFSET, 0, 0, "0", "SKEW",
+     "a skew (0 to 16, or one)",
+     "Dispatch, combine: 0 all experts alike, S expert E as\n"
+     "likely as 1/E^S, one all tokens to rank 0", false},
+    {"route-seed", '\0', OPTION_NUMBER, AT(route_seed), NO_OFFSET, 0, (1ull << 63) - 1, "1", "N", NULL,
+     "Dispatch, combine: another number, other routes", false},
     {"corrupt-word", '\0', OPTION_NUMBER, AT(corrupt_word), NO_OFFSET, 0, (1ull << 44) - 1, NULL,
      "N", NULL, "Spoil this 32-bit word of each destination", true},
 };

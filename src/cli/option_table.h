@@ -20,6 +20,7 @@ enum bw_option_kind {
     OPTION_PLACEMENT,       /* char *, a word that operators know                    */
     OPTION_DTYPE,
     OPTION_ALGORITHM,
+    OPTION_SKEW, /* double, 0 to BW_ROUTE_SKEW_MAX; "one": BW_ROUTE_ONE_RANK      */
 };
 
 struct bw_option {
@@ -39,7 +40,7 @@ struct bw_option {
 /* Stands for "no member": offset 0 is a real one. */
 #define NO_OFFSET ((size_t)-1)
 
-enum { BW_OPTION_COUNT = 32 };
+enum { BW_OPTION_COUNT = 38 };
 extern const struct bw_option bw_option_table[BW_OPTION_COUNT];
 
 /* True for "64KB" and its like, which some read as 1000 and some as 1024. */
@@ -51,6 +52,9 @@ bool bw_options_number(const char *text, unsigned long long min, unsigned long l
 
 /* "MIN:MAX" or "MIN:MAX:FACTOR"; sizes as above, from 1B on; FACTOR more than 1, to 1024. */
 bool bw_options_sweep(const char *text, struct bw_sweep *sweep);
+
+/* A number from 0 to BW_ROUTE_SKEW_MAX, or "one". */
+bool bw_options_skew(const char *text, double *skew);
 
 /* True for the name of a writer. */
 bool bw_options_format_is_known(const char *name);

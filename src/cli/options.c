@@ -107,6 +107,9 @@ static enum bw_status store(const struct parser *parser, const struct bw_option 
         return bw_dtype_find(word, &dtype) ? store_format(value, word) : BW_ERR_USAGE;
     case OPTION_ALGORITHM:
         return bw_algorithm_find(word, &algorithm) ? store_format(value, word) : BW_ERR_USAGE;
+    case OPTION_SKEW:
+        is_good = bw_options_skew(word, value);
+        break;
     }
     return is_good ? BW_OK : BW_ERR_USAGE;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "option_table.h"
 
+#include "bwtool/route.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -129,6 +131,21 @@ bool bw_options_size_is_ambiguous(const char *text)
     start = digits(start, bytes_max, &n);
     return strlen(start) == 2 && strchr("KkMmGgTt", start[0]) != NULL &&
            strchr("Bb", start[1]) != NULL;
+}
+
+bool bw_options_skew(const char *text, double *skew)
+{
+    char *end = NULL;
+
+    if (strcmp(text, "one") == 0) {
+        *skew = BW_ROUTE_ONE_RANK;
+        return true;
+    }
+    if (text[0] < '0' || text[0] > '9' || strspn(text, "0123456789.") != strlen(text)) {
+        return false; /* strtod() knows more than numbers */
+    }
+    *skew = strtod(text, &end);
+    return *end == '\0' && *skew <= BW_ROUTE_SKEW_MAX;
 }
 
 bool bw_options_percent(const char *text, double *fraction)

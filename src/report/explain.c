@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "bwtool/operators.h"
 #include "bwtool/report.h"
 #include "words.h"
 
@@ -36,7 +37,7 @@ void bw_report_explain(FILE *out, const struct bw_testcase *tc)
     int length = snprintf(text, sizeof text, "Counted: ");
 
     (void)bw_words_definition(tc, text + length, sizeof text - (size_t)length);
-    fprintf(out, "%d, %s:\n", (int)(tc - bw_testcases), tc->name);
+    fprintf(out, "%d, %s:\n", bw_all_find(tc->name), tc->name);
     print_wrapped(out, text);
     (void)bw_testcase_explain(tc, text, sizeof text);
     print_wrapped(out, text);

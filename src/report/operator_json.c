@@ -75,9 +75,42 @@ static void set_figures(json_t *object, const struct bw_shmem_result *shmem,
     bw_json_set(object, "wire_bytes_sent", bw_json_count(p->bytes.sent));
     bw_json_set(object, "wire_bytes_recv", bw_json_count(p->bytes.received));
     bw_json_set(object, "local_bytes", bw_json_count(p->bytes.local));
-    bw_json_set(object, "op_count",
-                bw_json_real(bw_shmem_operations(p->row->op, p->ranks, p->elements)));
+    bw_json_set(object, "op_count", bw_json_real(p->operations));
     bw_json_set(object, "op_count_formula", bw_json_text(bw_shmem_operations_formula(p->row->op)));
+}
+
+static json_t *bytes_of_ranks(const struct bw_shmem_point *p)
+{
+    json_t *list = json_array();
+
+    for (int r = 0; r < p->ranks; r++) {
+        json_t *bytes = json_object();
+
+        bw_json_set(bytes, "sent", bw_json_count(p->rank_bytes[r].sent));
+        bw_json_set(bytes, "received", bw_json_count(p->rank_bytes[r].received));
+        bw_json_set(bytes, "local", bw_json_count(p->rank_bytes[r].local));
+        bw_json_add(list, bytes);
+    }
+    return list;
+}
+
+/* What makes the same routes again, and what was counted of them. */
+static void set_route(json_t *object, const struct bw_shmem_point *p)
+{
+    json_t *route = json_object();
+
+    bw_json_set(route, "tokens", json_integer(p->route.tokens));
+    bw_json_set(route, "hidden", json_integer(p->route.hidden));
+    bw_json_set(route, "top_k", json_integer(p->route.top_k));
+    bw_json_set(route, "experts_per_rank", json_integer(p->route.experts));
+    bw_json_set(route, "skew",
+                isinf(p->route.skew) ? bw_json_text("one") : bw_json_real(p->route.skew));
+    bw_json_set(route, "seed", bw_json_count(p->route.seed));
+    if (p->rank_bytes != NULL) {
+        bw_json_set(route, "bus_factor_rank", json_integer(p->busiest));
+        bw_json_set(route, "bytes_of_ranks", bytes_of_ranks(p));
+    }
+    bw_json_set(object, "route", route);
 }
 
 static void set_times(json_t *object, const struct bw_shmem_point *p)
@@ -100,6 +133,9 @@ static json_t *point_of(const struct bw_shmem_result *shmem, size_t index)
     bw_json_set(object, "case_id", json_integer((json_int_t)index));
     set_case(object, p);
     set_figures(object, shmem, p);
+    if (p->route.ranks > 0) {
+        set_route(object, p);
+    }
     if (p->status == BW_OK && p->rank_kernel_us != NULL) {
         set_times(object, p);
     }

@@ -110,6 +110,35 @@ static void print_communication(FILE *out, const struct bw_testcase_result *resu
     fputc('\n', out);
 }
 
+/* Dispatch and combine: whose bytes the bus factor is of, and what makes the same routes again. */
+static void print_routes(FILE *out, const struct bw_testcase_result *result)
+{
+    const struct bw_shmem_result *shmem = result->shmem;
+
+    if (shmem->count == 0 || shmem->points[0].route.ranks == 0) {
+        return;
+    }
+    fprintf(out, "routes: bus_factor_src=counted: the bytes over links, one way, of the rank that "
+                 "moves most (bus_rank), over the payload; wire and local bytes are that rank's\n");
+    fprintf(out, "%7s %10s %8s %6s %8s %7s %20s %8s\n", "case_id", "tokens", "hidden", "top_k",
+            "experts", "skew", "route_seed", "bus_rank");
+    for (size_t i = 0; i < shmem->count; i++) {
+        const struct bw_shmem_point *p = &shmem->points[i];
+
+        fprintf(out, "%7zu %10u %8u %6u %8u", i, p->route.tokens, p->route.hidden, p->route.top_k,
+                p->route.experts);
+        if (isinf(p->route.skew)) {
+            fprintf(out, " %7s", "one");
+        } else {
+            put_number(out, 7, 3, p->route.skew);
+        }
+        fprintf(out, " %20llu", (unsigned long long)p->route.seed);
+        put_number(out, 8, 0, p->rank_bytes != NULL ? p->busiest : (double)NAN);
+        fputc('\n', out);
+    }
+    fputc('\n', out);
+}
+
 /* Without frames the time is e2e's, and holds the communication. */
 static void print_compute(FILE *out, const struct bw_testcase_result *result)
 {
@@ -127,11 +156,10 @@ static void print_compute(FILE *out, const struct bw_testcase_result *result)
             "compute_latency_us", "effective_gflops", "peak_flops", "compute_utilization%");
     for (size_t i = 0; i < result->shmem->count; i++) {
         const struct bw_shmem_point *p = &result->shmem->points[i];
-        const double operations = bw_shmem_operations(op, p->ranks, p->elements);
 
-        fprintf(out, "%7zu %18.0f", i, operations);
+        fprintf(out, "%7zu %18.0f", i, p->operations);
         put_number(out, 20, 3, p->figures.e2e_us);
-        put_number(out, 18, 2, operations / (p->figures.e2e_us * 1e3));
+        put_number(out, 18, 2, p->operations / (p->figures.e2e_us * 1e3));
         fprintf(out, " %12s %22s\n", "N/A", "N/A");
     }
     fputc('\n', out);
@@ -151,9 +179,12 @@ static void print_perf_line(FILE *out, const struct bw_shmem_point *p, int rank)
 {
     const double kernel_us = p->rank_kernel_us[rank];
     const double e2e_us = p->rank_e2e_us != NULL ? p->rank_e2e_us[rank] : kernel_us;
-    const struct bw_shmem_figures f =
-        bw_shmem_figures_of(p->figures.bus_factor, p->figures.payload_bytes, e2e_us, kernel_us,
-                            p->figures.peak_gb_per_s);
+    const double factor = p->rank_bytes != NULL
+                              ? bw_bus_factor_counted(bw_shmem_remote_bytes(&p->rank_bytes[rank]),
+                                                      p->figures.payload_bytes)
+                              : p->figures.bus_factor;
+    const struct bw_shmem_figures f = bw_shmem_figures_of(factor, p->figures.payload_bytes, e2e_us,
+                                                          kernel_us, p->figures.peak_gb_per_s);
 
     fprintf(out, "[PERF] pe=%d", rank);
     put_key(out, "e2e_us", f.e2e_us, 3);
@@ -165,6 +196,9 @@ static void print_perf_line(FILE *out, const struct bw_shmem_point *p, int rank)
     fprintf(out, " payload_bytes=%llu", (unsigned long long)f.payload_bytes);
     put_key(out, "bus_factor", f.bus_factor, 6);
     put_key(out, "peak_bandwidth_GBps", f.peak_gb_per_s, 2);
+    if (p->rank_bytes != NULL) {
+        fputs(" bus_factor_src=counted", out);
+    }
     fputc('\n', out);
 }
 
@@ -205,6 +239,7 @@ void bw_text_operator(FILE *out, const struct bw_testcase_result *result)
 {
     print_results(out, result);
     print_communication(out, result);
+    print_routes(out, result);
     print_compute(out, result);
     print_best(out, result);
     if (result->shmem->has_perf_lines) {

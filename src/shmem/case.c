@@ -53,9 +53,8 @@ static char *why_not(const struct bw_operator *row, enum bw_placement placement,
     if (row->algorithm == ALGORITHM_TMA && !machine->has_bulk) {
         return bw_text_format("needs bulk copies (TMA): compute capability 9.0 or newer");
     }
-    if (row->op != SHMEM_BARRIER && machine->ranks < 2 &&
-        !bw_shmem_formula(row->op)->is_scattered && row->op != SHMEM_ALL_REDUCE &&
-        row->op != SHMEM_BROADCAST) {
+    if (machine->ranks < 2 &&
+        (row->op == SHMEM_PUT || row->op == SHMEM_GET || row->op == SHMEM_PUT_SIGNAL)) {
         return bw_text_format("needs two GPUs that reach each other, and there is one");
     }
     return NULL;
@@ -98,18 +97,25 @@ static void set_sizes(struct shmem_case *c, uint64_t bytes)
 
 static void set_grid(struct shmem_case *c, const struct shmem_machine *machine, unsigned ctas)
 {
-    const unsigned own = bw_operator_ctas(c->row, c->vectors, (unsigned)machine->sm_count);
+    const bool is_routed = shmem_is_routed(c->row->op);
+    const unsigned own =
+        bw_operator_ctas(c->row, is_routed ? c->total : c->vectors, (unsigned)machine->sm_count);
     const unsigned most = c->row->blocks_a_sm * (unsigned)machine->sm_count;
 
     c->threads = c->row->threads;
-    c->default_ctas = own;
     c->ctas = own;
+    if (is_routed && c->row->algorithm == ALGORITHM_TILES && own > c->route.shape.tokens) {
+        c->ctas = c->route.shape.tokens; /* a tile is a token at the least */
+    }
+    c->default_ctas = c->ctas;
     if (ctas > 0 && own > 0 && c->row->algorithm != ALGORITHM_CE &&
         c->row->algorithm != ALGORITHM_DIRECT) {
         c->ctas = ctas > most ? most : ctas;
         c->ctas = c->ctas > BW_SHMEM_CTAS_MAX ? BW_SHMEM_CTAS_MAX : c->ctas;
     }
-    if (c->row->algorithm == ALGORITHM_TILES || c->row->algorithm == ALGORITHM_TWO_SHOT) {
+    if (is_routed && c->row->algorithm == ALGORITHM_TILES) {
+        shmem_route_set_tiles(c);
+    } else if (c->row->algorithm == ALGORITHM_TILES || c->row->algorithm == ALGORITHM_TWO_SHOT) {
         c->tile_vectors = bw_operator_tile_vectors(c->vectors, c->ctas);
         c->tile_steps = (c->vectors / c->tile_vectors + 1) / c->ctas + 1;
     }
@@ -149,7 +155,14 @@ char *shmem_case_set(struct shmem_case *c, const struct bw_operator *row,
     c->layout = layout_of(row->op);
     c->is_sum = bw_shmem_formula(row->op)->is_sum;
     c->rounds = row->op == SHMEM_PUT_SIGNAL ? ping_pongs : 0;
-    set_sizes(c, bytes);
+    if (shmem_is_routed(row->op)) {
+        reason = shmem_route_set(c, request, bytes);
+        if (reason != NULL) {
+            return reason;
+        }
+    } else {
+        set_sizes(c, bytes);
+    }
     set_grid(c, machine, ctas);
     c->has_pdl = machine->has_bulk && c->row->algorithm != ALGORITHM_CE &&
                  c->row->op != SHMEM_PUT && c->row->op != SHMEM_GET &&

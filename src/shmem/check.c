@@ -76,6 +76,9 @@ enum bw_status shmem_fill(struct shmem_case *c, int r, uint32_t seed, CUstream s
     struct bw_shmem_check check = params_of(c, r, seed);
     enum bw_status st = BW_OK;
 
+    if (shmem_is_routed(c->row->op)) {
+        return shmem_route_fill(c, r, seed, stream);
+    }
     TRY(run(c, r, KERNEL_shmem_fill, &check, rank->in, c->in_bytes, stream));
     if (rank->user_in != 0 && rank->user_in != rank->in) {
         TRY(run(c, r, KERNEL_shmem_fill, &check, rank->user_in, c->in_bytes, stream));
@@ -92,6 +95,9 @@ enum bw_status shmem_spoil(struct shmem_case *c, int r, uint32_t seed, CUstream 
 
     if (!shmem_is_checked(c, r)) {
         return BW_OK;
+    }
+    if (shmem_is_routed(c->row->op)) {
+        return shmem_route_spoil(c, r, seed, stream);
     }
     TRY(run(c, r, KERNEL_shmem_spoil, &check, rank->out, c->out_bytes, stream));
     if (rank->user_out != 0 && rank->user_out != rank->out) {
@@ -118,13 +124,16 @@ enum bw_status shmem_check(struct shmem_case *c, int r, enum shmem_program_kind 
 {
     const struct shmem_rank *rank = &c->rank[r];
     const bool is_copied = kind == PROGRAM_E2E && shmem_has_staging(c);
+    const CUdeviceptr out = is_copied ? rank->user_out : rank->out;
     struct bw_shmem_check check = params_of(c, r, seed);
 
     if (!shmem_is_checked(c, r)) {
         return BW_OK;
     }
-    return run(c, r, KERNEL_shmem_check_output, &check, is_copied ? rank->user_out : rank->out,
-               c->out_bytes, stream);
+    if (shmem_is_routed(c->row->op)) {
+        return shmem_route_check(c, r, out, seed, stream);
+    }
+    return run(c, r, KERNEL_shmem_check_output, &check, out, c->out_bytes, stream);
 }
 
 enum bw_status shmem_check_fetch(struct shmem_case *c, int r, CUstream stream)

@@ -43,6 +43,10 @@ static const struct preference preferences[] = {
     {SHMEM_BROADCAST, ANY, ALGORITHM_CE},
     {SHMEM_BROADCAST, ANY, ALGORITHM_TILES},
     {SHMEM_BROADCAST, ANY, ALGORITHM_PUSH},
+    {SHMEM_DISPATCH, ANY, ALGORITHM_PUSH},
+    {SHMEM_DISPATCH, ANY, ALGORITHM_TILES},
+    {SHMEM_COMBINE, ANY, ALGORITHM_TILES}, /* stores have less overhead on a link than loads */
+    {SHMEM_COMBINE, ANY, ALGORITHM_PULL},
 };
 
 const struct bw_operator *bw_operator_way(enum bw_shmem_op op, enum bw_algorithm algorithm)

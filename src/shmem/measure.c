@@ -46,6 +46,9 @@ static void describe_case(const struct shmem_case *c, struct bw_shmem_point *poi
     point->ranks = c->ranks;
     point->warm = SHMEM_WARM;
     point->figures.payload_bytes = c->payload_bytes;
+    point->route = c->route.shape;
+    point->bytes = bw_shmem_bytes_of(c->row->op, c->ranks, c->payload_bytes);
+    point->operations = bw_shmem_operations(c->row->op, c->ranks, c->elements);
 }
 
 /* One row at work. */
@@ -169,6 +172,7 @@ void bw_shmem_result_free(struct bw_shmem_result *result)
     for (size_t i = 0; i < result->count; i++) {
         free(result->points[i].rank_e2e_us);
         free(result->points[i].rank_kernel_us);
+        free(result->points[i].rank_bytes);
         free(result->points[i].reason);
     }
     free(result->points);

@@ -62,6 +62,37 @@
     "kernel; a NaN of all ones loses its sign"
 #define MULTICAST_SAYS "multicast stores or loads by the switch"
 
+/*
+ * The standard's phases of the routed operators. 1a: the tokens, or the rows of a combine. 1b and
+ * 1c: dst and slot of each token and rank, only where peers read them. 3a, a prefetch of the route,
+ * is none of its own: the kernel reads the tables by way of its caches, in 3b.
+ * SM store src=user tokens, dst=peers' receive areas: as PUSH.
+ */
+#define ROUTE_SAYS "; the kernel reads the route tables itself, so that there is no route prefetch"
+#define DISPATCH_PUSH_SAYS                                                                    \
+    "SM stores of each token, once a rank, from the user's input into its row of the peers' " \
+    "symmetric receive areas; route tables are read by their own rank alone: no staging "     \
+    "before" ROUTE_SAYS
+/* SM load src=peers' tokens and tables, which must be symmetric: all three staged (B). */
+#define DISPATCH_PULL_SAYS                                                                \
+    "SM loads from the peers' symmetric tokens, by the peers' symmetric route tables; a " \
+    "user's own tokens, destinations and slots are staged (B, three copies)" ROUTE_SAYS
+/* SM store src=user tokens, dst=peers' scratch, copied out by the same kernel: as TILES. */
+#define DISPATCH_TILES_SAYS                                                                 \
+    "SM stores of each token, once a rank, from the user's input into the peers' scratch, " \
+    "copied out by the kernel" ROUTE_SAYS
+#define COMBINE_SAYS                                                                   \
+    "; the rows, one of each token and rank, are added in the order of the ranks, in " \
+    "fp32" ROUTE_SAYS
+/* SM load src=peers' rows, which must be symmetric: staged (B); tables are the rank's own. */
+#define COMBINE_PULL_SAYS                                                                      \
+    "SM loads from the peers' symmetric rows; a user's own rows are staged (B), route tables " \
+    "are read by their own rank alone and are not" COMBINE_SAYS
+/* SM store src=user rows, dst=peers' scratch, added by the same kernel: as TILES. */
+#define COMBINE_TILES_SAYS                                                                  \
+    "SM stores of rows from the user's input into the scratch of the tokens' ranks, added " \
+    "by the kernel" COMBINE_SAYS
+
 #define AUTO(name, op, placements) \
     ROW(name, op, SM, AUTO, gate_hold, placements, PLACEMENT_AUTO, 0, 0, 0, 0, false, AUTO_SAYS)
 #define PUSH(op, tail)                                                                             \
@@ -86,6 +117,9 @@
         BW_SHMEM_THREADS, 1, true, POISON_SAYS),                                          \
         ROW("shmem_" #tail "_poison4", op, SM, POISON4, shmem_poison4_##tail, A, A, 3, 1, \
             BW_SHMEM_THREADS, 1, true, POISON_SAYS)
+#define ROUTED(op, tail, algorithm, how, placements, natural, slots, schedule)                 \
+    ROW("shmem_" #tail "_" #how, op, SM, algorithm, shmem_##how##_##tail, placements, natural, \
+        slots, (slots) > 0 ? 1 : 0, BW_SHMEM_THREADS, 2, false, schedule)
 #define MULTICAST(op, tail, placements)                                                 \
     ROW("shmem_" #tail "_multicast", op, SM, MULTICAST, gate_hold, placements, R, 0, 0, \
         BW_SHMEM_THREADS, 1, false, MULTICAST_SAYS)
@@ -143,6 +177,13 @@ const struct bw_operator bw_operators[] = {
     MULTICAST(REDUCE_SCATTER, reduce_scatter, B | R),
     MULTICAST(ALL_REDUCE, all_reduce, B | R),
     MULTICAST(BROADCAST, broadcast, A | R),
+    AUTO("shmem_dispatch", DISPATCH, A | B | R),
+    AUTO("shmem_combine", COMBINE, A | B | R),
+    ROUTED(DISPATCH, dispatch, PUSH, push, B | R, R, 0, DISPATCH_PUSH_SAYS),
+    ROUTED(DISPATCH, dispatch, PULL, pull, B | R, R, 0, DISPATCH_PULL_SAYS),
+    ROUTED(DISPATCH, dispatch, TILES, tiles, A, A, 2, DISPATCH_TILES_SAYS),
+    ROUTED(COMBINE, combine, PULL, pull, B | R, R, 0, COMBINE_PULL_SAYS),
+    ROUTED(COMBINE, combine, TILES, tiles, A, A, 2, COMBINE_TILES_SAYS),
 };
 /* clang-format on */
 const size_t bw_operator_count = sizeof(bw_operators) / sizeof(bw_operators[0]);

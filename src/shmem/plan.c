@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STEPS_MAX = 3 };
+enum { STEPS_MAX = 5 };
 
 /* What the loop is told that it measures: rates or latencies come later, from its times. */
 static const struct bw_testcase timed = {
@@ -43,7 +43,7 @@ static size_t steps_of(const struct shmem_case *c, int r, enum shmem_program_kin
     const struct bw_end out = end_of(c, r, shmem_out_is_symmetric(c));
     size_t count = 0;
 
-    if (is_before) {
+    for (unsigned i = 0; is_before && i < (shmem_route_is_shared(c) ? 3 : 1); i++) {
         steps[count++] = (struct bw_step){OP_STAGE, end_of(c, r, false), in};
     }
     if (is_before && kind == PROGRAM_E2E) {

@@ -28,7 +28,9 @@ unsigned shmem_entries(const struct shmem_case *c, enum shmem_program_kind kind)
 {
     const unsigned kernel = c->row->algorithm == ALGORITHM_CE ? (unsigned)c->ranks + 4 : 1;
 
-    return kind == PROGRAM_STAGING ? 1 : kind == PROGRAM_E2E ? kernel + 2 : kernel;
+    const unsigned copies = shmem_route_is_shared(c) ? 3 : 1;
+
+    return kind == PROGRAM_STAGING ? copies : kind == PROGRAM_E2E ? kernel + copies + 1 : kernel;
 }
 
 enum bw_status shmem_side_open(struct shmem_side *side, const struct shmem_case *c, int r)
@@ -217,6 +219,7 @@ static enum bw_status queue_operator(struct shmem_case *c, int r, CUstream strea
 {
     struct shmem_rank *rank = &c->rank[r];
     struct bw_shmem_args a = {0};
+    struct bw_route_args routed;
     void *args[] = {&a};
 
     switch (c->row->op) {
@@ -235,18 +238,32 @@ static enum bw_status queue_operator(struct shmem_case *c, int r, CUstream strea
     rank->turn++;
     a = args_of(c, r);
     rank->tick += c->tile_steps + c->rounds;
+    if (shmem_is_routed(c->row->op)) {
+        routed = shmem_route_args(c, r, &a);
+        args[0] = &routed;
+    }
     return launch(rank->gpu, (enum bw_kernel)c->row->kernel, c->ctas, c->threads, stream, args,
                   overlaps);
 }
 
-/* The outside copy of placement B: before a pull, or behind a push. */
+/* The outside copies of placement B: before a pull, or behind a push. */
 static enum bw_status queue_copy(const struct shmem_case *c, int r, CUstream stream)
 {
     const struct shmem_rank *rank = &c->rank[r];
 
-    return shmem_in_is_symmetric(c)
-               ? CU(cu.MemcpyAsync(rank->in, rank->user_in, c->in_bytes, stream))
-               : CU(cu.MemcpyAsync(rank->user_out, rank->out, c->out_bytes, stream));
+    const bool is_before = shmem_in_is_symmetric(c);
+    const uint64_t bytes = is_before ? shmem_in_bytes(c, r) : shmem_out_bytes(c, r);
+    enum bw_status st = BW_OK;
+
+    if (bytes > 0) { /* no token may have come here */
+        TRY(is_before ? CU(cu.MemcpyAsync(rank->in, rank->user_in, bytes, stream))
+                      : CU(cu.MemcpyAsync(rank->user_out, rank->out, bytes, stream)));
+    }
+    if (shmem_route_is_shared(c)) {
+        TRY(shmem_route_stage(c, r, stream));
+    }
+out:
+    return st;
 }
 
 enum bw_status shmem_queue(struct shmem_case *c, int r, enum shmem_program_kind kind,

@@ -41,6 +41,12 @@ char *bw_route_why_not(const struct bw_route_shape *shape)
                               "--tokens, a smaller -b or a larger --hidden",
                               shape->tokens, shape->ranks, (int)BW_ROUTE_TOKENS_MAX);
     }
+    if (bw_shmem_routed_payload_bytes(shape->tokens, shape->hidden, shape->element_bytes) >
+        BW_ROUTE_BYTES_MAX) {
+        return bw_text_format("%u tokens of %u elements are more than 16 GiB a rank: give fewer "
+                              "--tokens, a smaller -b or a smaller --hidden",
+                              shape->tokens, shape->hidden);
+    }
     return NULL;
 }
 

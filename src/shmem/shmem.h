@@ -6,6 +6,8 @@
 
 #include "bwtool/shmem.h"
 
+#include "shmem_route_params.h"
+
 /* --- choose.c: pure ----------------------------------------------------------------------------
  */
 
@@ -24,6 +26,13 @@ unsigned bw_operator_tile_vectors(uint64_t vectors, unsigned ctas);
 /* --- window.c: symmetric memory -----------------------------------------------------------------
  */
 
+/* Route tables of a rank. The user's lie in ordinary memory; the kernel's in the window if peers
+ * read them. */
+struct shmem_route_tables {
+    CUdeviceptr user_dst, user_slot, dst, slot;
+    CUdeviceptr edge, origin;
+};
+
 /* What this process drives of one rank. */
 struct shmem_rank {
     const struct bw_gpu *gpu;      /* NULL: another process's */
@@ -33,12 +42,13 @@ struct shmem_rank {
     CUstream stream;               /* of work that is not timed */
     struct bw_slip check, timed_out, delay;
     uint32_t epoch, tick, turn; /* launches; tiles and barriers; uses of scratch */
+    struct shmem_route_tables route;
 };
 
 /* Where things lie in a window, in bytes; signals have pages of their own. */
 struct shmem_layout {
     uint64_t signals, signal_bytes;
-    uint64_t in, out, scratch;
+    uint64_t in, out, scratch, tables;
     uint64_t bytes;
 };
 
@@ -57,6 +67,8 @@ struct shmem_case {
     enum bw_shmem_layout layout;
     uint64_t in_bytes, out_bytes;
     struct shmem_layout at;
+    struct bw_route route; /* dispatch and combine */
+    uint32_t tile_tokens, tiles;
     struct shmem_rank rank[BW_SHMEM_RANKS_MAX];
 };
 
@@ -122,6 +134,39 @@ bool shmem_is_checked(const struct shmem_case *c, int r);
  * is the same in all ranks. */
 enum { SHMEM_FRESH_ROUNDS = 6 };
 enum bw_status shmem_check_fresh_all(struct shmem_case *c, uint32_t seed);
+
+/* --- route_case.c, route_check.c: dispatch and combine ------------------------------------------
+ */
+
+bool shmem_is_routed(enum bw_shmem_op op);
+/* Sizes of a case whose row, dtype and ranks are known; NULL, or why it cannot be, as text. */
+char *shmem_route_set(struct shmem_case *c, const struct bw_shmem_request *request, uint64_t bytes);
+void shmem_route_set_tiles(struct shmem_case *c);
+/*
+ * The route and what lies where; nothing for other operators. BW_ERR_MEMORY,
+ * logged; then the sizes are those of the worst route. Close it either way.
+ */
+enum bw_status shmem_route_open(struct shmem_case *c);
+void shmem_route_close(struct shmem_case *c);
+/* The same, with counted bytes and additions for the point. Collective. */
+enum bw_status shmem_route_open_all(struct shmem_case *c, struct bw_shmem_point *point);
+/* Bytes that rank r takes from its input, or finds in its output; other operators: all of it. */
+uint64_t shmem_in_bytes(const struct shmem_case *c, int r);
+uint64_t shmem_out_bytes(const struct shmem_case *c, int r);
+/* True if peers read this rank's tables: then they lie in the window, and B stages them. */
+bool shmem_route_is_shared(const struct shmem_case *c);
+uint64_t shmem_route_shared_bytes(const struct shmem_case *c);
+/* The rank's tables, sent and waited for. */
+enum bw_status shmem_route_upload(struct shmem_case *c, int r);
+/* Queued: the tables that peers read, from the user's memory to the window. */
+enum bw_status shmem_route_stage(const struct shmem_case *c, int r, CUstream stream);
+struct bw_route_args shmem_route_args(const struct shmem_case *c, int r,
+                                      const struct bw_shmem_args *args);
+/* As those of check.c. */
+enum bw_status shmem_route_fill(const struct shmem_case *c, int r, uint32_t seed, CUstream stream);
+enum bw_status shmem_route_spoil(const struct shmem_case *c, int r, uint32_t seed, CUstream stream);
+enum bw_status shmem_route_check(const struct shmem_case *c, int r, CUdeviceptr out, uint32_t seed,
+                                 CUstream stream);
 
 /* --- lane.c: programs as lanes of the measuring loop
  * ---------------------------------------------- */

@@ -129,13 +129,15 @@ static double value_of(const struct bw_stats *stats, const struct bw_sampling *s
 static void set_figures(const struct shmem_case *c, const struct bw_sampling *sampling, double peak,
                         struct bw_shmem_point *point)
 {
-    const double factor = bw_bus_factor(c->row->op, c->ranks);
+    const double factor =
+        shmem_is_routed(c->row->op)
+            ? bw_bus_factor_counted(bw_shmem_remote_bytes(&point->bytes), c->payload_bytes)
+            : bw_bus_factor(c->row->op, c->ranks);
     const bool has_rate = bw_shmem_formula(c->row->op)->mode != SHMEM_MODE_NONE;
 
     point->figures =
         bw_shmem_figures_of(factor, c->payload_bytes, value_of(&point->e2e_us, sampling),
                             value_of(&point->kernel_us, sampling), has_rate ? peak : (double)NAN);
-    point->bytes = bw_shmem_bytes_of(c->row->op, c->ranks, c->payload_bytes);
     point->pass = bw_shmem_verdict(&point->figures, (double)NAN);
 }
 
@@ -150,6 +152,7 @@ enum bw_status shmem_take_all(struct shmem_case *c, const struct bw_sampling *sa
 {
     enum bw_status st = BW_OK;
 
+    TRY(shmem_route_open_all(c, point));
     TRY(shmem_windows_open_all(c));
     if (!sampling->skip_verification) {
         TRY(shmem_check_fresh_all(c, new_seed(c->session)));
@@ -159,5 +162,6 @@ enum bw_status shmem_take_all(struct shmem_case *c, const struct bw_sampling *sa
     set_figures(c, sampling, peak, point);
 out:
     shmem_windows_close_all(c);
+    shmem_route_close(c);
     return st;
 }

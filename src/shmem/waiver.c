@@ -35,7 +35,8 @@ uint64_t shmem_next_bytes(const struct bw_operator *row, const struct bw_shmem_r
                           double *bytes)
 {
     const bool is_one = request->factor <= 1 || (row->tc.op == OP_SIGNAL && !request->is_swept) ||
-                        row->op == SHMEM_BARRIER;
+                        row->op == SHMEM_BARRIER ||
+                        (shmem_is_routed(row->op) && request->route.tokens > 0);
 
     *bytes = *bytes == 0 ? (double)request->bytes_min
              : is_one    ? INFINITY
@@ -54,8 +55,13 @@ uint64_t bw_shmem_window_bytes(const struct bw_session *session, const struct bw
     for (uint64_t bytes = shmem_next_bytes(row, request, &at); c != NULL && bytes > 0;
          bytes = shmem_next_bytes(row, request, &at)) {
         char *reason = shmem_case_set(c, row, request, &machine, bytes, 0);
-        const uint64_t needs = reason == NULL ? shmem_window_bytes(c) : 0;
+        uint64_t needs = 0;
 
+        if (reason == NULL) {
+            (void)shmem_route_open(c); /* without memory: as much as any routes need */
+            needs = shmem_window_bytes(c);
+            shmem_route_close(c);
+        }
         most = needs > most ? needs : most;
         free(reason);
     }

@@ -70,7 +70,8 @@ static void lay_out(struct shmem_case *c)
     at->in = round_up(at->signal_bytes, page_bytes);
     at->out = at->in + (shmem_in_is_symmetric(c) ? round_up(c->in_bytes, page_bytes) : 0);
     at->scratch = at->out + (shmem_out_is_symmetric(c) ? round_up(c->out_bytes, page_bytes) : 0);
-    at->bytes = at->scratch + round_up(scratch_bytes(c), page_bytes);
+    at->tables = at->scratch + round_up(scratch_bytes(c), page_bytes);
+    at->bytes = at->tables + round_up(shmem_route_shared_bytes(c), page_bytes);
 }
 
 uint64_t shmem_window_bytes(struct shmem_case *c)
@@ -103,6 +104,9 @@ static enum bw_status open_rank(struct shmem_case *c, int r)
     }
     rank->in = shmem_in_is_symmetric(c) ? rank->window + c->at.in : rank->user_in;
     rank->out = shmem_out_is_symmetric(c) ? rank->window + c->at.out : rank->user_out;
+    if (shmem_is_routed(c->row->op)) {
+        TRY(shmem_route_upload(c, r));
+    }
     /* Nothing was signalled yet; all words of the scratch are "not there yet". */
     TRY(CU(cu.MemsetD8Async(rank->window, 0, c->at.signal_bytes, rank->stream)));
     TRY(CU(cu.MemsetD8Async(rank->timed_out.device, 0, BW_SLIP_BYTES, rank->stream)));

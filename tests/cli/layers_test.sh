@@ -13,7 +13,7 @@ order="cli report shmem measure plan world host gpu base"
 declare -A home=(
     [options]=cli [select]=cli
     [report]=report [result]=report [compare]=report [git_version]=report
-    [shmem]=shmem [operators]=shmem [shmem_formulas]=shmem [route]=shmem [shmem_params]=gpu
+    [shmem]=shmem [operators]=shmem [shmem_formulas]=shmem [route]=shmem [shmem_params]=gpu [shmem_route_params]=gpu [shmem_route]=gpu
     [measure]=measure [stats]=measure [engine]=measure [gate]=measure [pool]=measure
     [verify]=measure [state]=measure [peak]=measure [outlier]=measure [sampling]=measure
     [plan]=plan [testcase]=plan

@@ -286,6 +286,12 @@ static void what_cannot_be_is_explained(void **state)
     assert_null(bw_route_why_not(&shape));
     shape.tokens++;
     expect_reason(shape, "give fewer --tokens");
+    shape = usual;
+    shape.hidden = BW_ROUTE_HIDDEN_MAX;
+    shape.tokens = 8192;
+    assert_null(bw_route_why_not(&shape));
+    shape.tokens++;
+    expect_reason(shape, "more than 16 GiB a rank");
 }
 
 int main(void)
