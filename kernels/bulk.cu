@@ -107,18 +107,19 @@ BW_KERNEL bw_chase_tma(uint64_t loads, uint32_t turn, struct bw_chase_report *re
 #ifdef BW_HAS_BULK
     __shared__ uint64_t node[2] __attribute__((aligned(128)));
     __shared__ uint64_t barrier;
-    uint64_t p, begin;
+    struct bw_chain chain;
+    uint64_t p;
 
     if (blockIdx.x != turn) {
         return;
     }
     p = report->last;
     bw_bulk_init(&barrier);
-    begin = bw_now_after_ns(bw_load_link(p));
+    chain = bw_chain_begin(p);
     for (uint64_t i = 0; i < loads; i++) {
         p = bw_bulk_link(p, node, &barrier, (uint32_t)(i % 2));
     }
-    report->ns += bw_now_after_ns(p) - begin;
+    report->ns += bw_chain_ns(chain, p);
     report->last = p;
     report->loads += loads;
 #endif

@@ -25,18 +25,18 @@ BW_KERNEL bw_chase_build(uint64_t base, uint32_t nodes, uint32_t stride)
  */
 BW_KERNEL bw_chase(uint64_t loads, uint32_t turn, struct bw_chase_report *report)
 {
-    uint64_t p, begin;
+    struct bw_chain chain;
+    uint64_t p;
 
     if (blockIdx.x != turn) {
         return;
     }
     p = report->last;
-    /* The first load finds the way to the memory; it is not counted. */
-    begin = bw_now_after_ns(bw_load_link(p));
+    chain = bw_chain_begin(p);
     for (uint64_t i = 0; i < loads; i++) {
         p = bw_load_link(p);
     }
-    report->ns += bw_now_after_ns(p) - begin;
+    report->ns += bw_chain_ns(chain, p);
     report->last = p;
     report->loads += loads;
 }

@@ -62,21 +62,22 @@ BW_DEVICE uint64_t bw_now_ns(void)
     return t;
 }
 
-/* The same, read when the address `p`, which is not 0, is known. */
-BW_DEVICE uint64_t bw_now_after_ns(uint64_t p)
+/* Nothing that follows begins before `v`, which is not 0, is known. */
+BW_DEVICE void bw_wait_known(uint64_t v)
 {
-    uint64_t t;
-
     asm volatile("{\n\t"
                  ".reg .pred unknown;\n\t"
-                 "setp.eq.u64 unknown, %1, 0;\n\t"
+                 "setp.eq.u64 unknown, %0, 0;\n\t"
                  "@unknown trap;\n\t"
-                 "mov.u64 %0, %%globaltimer;\n\t"
-                 "}"
-                 : "=l"(t)
-                 : "l"(p)
+                 "}" ::"l"(v)
                  : "memory");
-    return t;
+}
+
+/* The timer, read when `v`, which is not 0, is known. */
+BW_DEVICE uint64_t bw_now_after_ns(uint64_t v)
+{
+    bw_wait_known(v);
+    return bw_now_ns();
 }
 
 /* Visible to, and ordered with, the host and every other GPU. */
@@ -259,4 +260,34 @@ BW_DEVICE uint64_t bw_bulk_link(uint64_t address, uint64_t *, uint64_t *, uint32
 }
 
 #endif
+
+/*
+ * Times a chain of loads that begins at `p`. A reading of the timer is not free: the first load
+ * waits until it is known, which would count as time of the loads. Two readings in a row wait in
+ * the same way and for nothing else, so that what lies between them is taken off. Where the timer
+ * moves in steps, both are rounded, and without bias: a chase takes many turns.
+ */
+struct bw_chain {
+    uint64_t begin_ns;
+    uint64_t empty_ns; /* between two readings with no load */
+};
+
+BW_DEVICE struct bw_chain bw_chain_begin(uint64_t p)
+{
+    struct bw_chain chain;
+    uint64_t first;
+
+    /* This load finds the way to the memory; it is not counted. */
+    first = bw_now_after_ns(bw_load_link(p));
+    chain.begin_ns = bw_now_after_ns(first);
+    chain.empty_ns = chain.begin_ns - first;
+    bw_wait_known(chain.begin_ns);
+    return chain;
+}
+
+/* What the loads took, the last of which gave `p`. Of few loads it may be below 0. */
+BW_DEVICE uint64_t bw_chain_ns(struct bw_chain chain, uint64_t p)
+{
+    return bw_now_after_ns(p) - chain.begin_ns - chain.empty_ns;
+}
 #endif

@@ -50,7 +50,9 @@ struct bw_clock_log {
 #define BW_CHASE_STRIDE 128
 #define BW_CHASE_BYTES  (2u << 20)
 
-/* What launches of bw_chase add up: by the GPU's timer around the loads, launch and drain excluded.
+/*
+ * What launches of bw_chase add up: by the GPU's timer around the loads, less what reading it
+ * takes; launch and drain are not in it.
  */
 struct bw_chase_report {
     uint64_t last; /* address: where to start, and then where it has come to */

@@ -242,7 +242,8 @@ static double chase_ns(const struct bw_lane *lane, unsigned i)
 {
     const struct bw_chase_report *report = bw_gpu_lane_report(lane, i).host;
 
-    return (double)report->ns;
+    /* Signed: of a list too short for the timer's steps it may be below 0, and no value then. */
+    return (double)(int64_t)report->ns;
 }
 
 /* The named direction's own time; the kernel ends only when the other one has stopped, too. */

@@ -137,6 +137,7 @@ static struct sim_time time_of(const struct sim_op *op)
         .start_ns = op->begun_ns,
         .now_ns = {sim.now_ns, sim.now_ns},
         .cycles_per_ns = sim.machine.gpus[gpu].clock_khz * 1e-6,
+        .timer_ns = sim.machine.timer_ns,
         .passes = op->passes,
     };
 

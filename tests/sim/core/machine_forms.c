@@ -39,6 +39,7 @@ static const struct form {
     {"call NS", set_machine, offsetof(struct sim_machine, call_ns)},
     {"copy NS", set_machine, offsetof(struct sim_machine, copy_ns)},
     {"launch NS", set_machine, offsetof(struct sim_machine, launch_ns)},
+    {"timer NS", set_machine, offsetof(struct sim_machine, timer_ns)},
     {"jitter PART", set_machine, offsetof(struct sim_machine, jitter)},
     {"patience MS MS", set_machine, offsetof(struct sim_machine, patience_ms)},
     {"gpu RANGE name TEXT", set_name, 0},
