@@ -139,6 +139,17 @@ bool bw_cell_has_value(const struct bw_cell *cell);
  */
 enum bw_verdict bw_result_verdict(const struct bw_testcase_result *result);
 
+/* A copy of `reason`, or NULL, as the testcase's; the one before is freed. */
+void bw_result_set_reason(struct bw_testcase_result *result, const char *reason);
+
+/* The first failing or doubtful cell's reason, which stands for the testcase; the cell's own, or
+ * NULL. */
+const char *bw_result_first_reason(const struct bw_testcase_result *result);
+
+/* The testcase's buffer is that of its first cell there is: a latency has a list of its own size.
+ */
+void bw_result_set_buffer_bytes(struct bw_testcase_result *result);
+
 /* Sum and extremes of a matrix over present cells; n = 0: the others are NAN. */
 struct bw_summary {
     size_t n;

@@ -96,6 +96,24 @@ static bool has_ranks(const struct runner *r)
     return r->world->ranks > 1;
 }
 
+/* The record says what `st` came of: of several ranks all say the same, so this is collective. */
+static enum bw_status set_error(struct runner *r, enum bw_status st)
+{
+    char *reason = NULL;
+
+    if (has_ranks(r)) {
+        st = bw_world_explain_all(r->world, st, bw_log_reason(), &reason);
+    } else if (bw_log_reason() != NULL) {
+        reason = strdup(bw_log_reason());
+    }
+    if (r->run.error == NULL) {
+        r->run.error = reason; /* what came first */
+    } else {
+        free(reason);
+    }
+    return st;
+}
+
 /* The GPUs, whether there are any, and what is in the record of them. */
 static enum bw_status find_gpus(struct runner *r)
 {
@@ -106,13 +124,17 @@ static enum bw_status find_gpus(struct runner *r)
     if (has_ranks(r)) {
         /* One rank without a GPU keeps all from measuring: all say so */
         st = bw_inventory_ranks_all(&r->run, r->world, &r->gpus, r->topology);
+        if (st != BW_OK) {
+            (void)set_error(r, st);
+        }
         r->gpu_status = st == BW_OK ? BW_OK : BW_ERR_NO_GPU;
         return BW_OK;
     }
     if (r->gpu_status == BW_OK) {
-        st = bw_inventory_gpus(&r->run, &r->gpus, r->topology);
+        return bw_inventory_gpus(&r->run, &r->gpus, r->topology);
     }
-    return st;
+    (void)set_error(r, r->gpu_status);
+    return BW_OK;
 }
 
 /* From here on the report has begun, and it will be ended. */
@@ -158,42 +180,6 @@ out:
     return st;
 }
 
-static void set_reason(struct bw_testcase_result *result, const char *reason)
-{
-    free(result->reason);
-    result->reason = reason == NULL ? NULL : strdup(reason);
-}
-
-/* A latency has a list of its own size. */
-static void set_buffer_bytes(struct bw_testcase_result *result)
-{
-    for (int i = 0;
-         result->matrix_count != 0 && i < result->matrices[0].rows * result->matrices[0].cols;
-         i++) {
-        if (result->matrices[0].cells[i].is_present) {
-            result->buffer_bytes = result->matrices[0].cells[i].buffer_bytes;
-            return;
-        }
-    }
-}
-
-/* The first failing cell's reason stands for the testcase. */
-static const char *first_reason(const struct bw_testcase_result *result)
-{
-    for (int m = 0; m < result->matrix_count; m++) {
-        const struct bw_matrix *matrix = &result->matrices[m];
-
-        for (int i = 0; i < matrix->rows * matrix->cols; i++) {
-            const struct bw_cell *cell = &matrix->cells[i];
-
-            if (cell->reason != NULL || cell->doubt != NULL) {
-                return cell->reason != NULL ? cell->reason : cell->doubt;
-            }
-        }
-    }
-    return NULL;
-}
-
 static enum bw_status measure(struct runner *r, struct bw_testcase_result *result)
 {
     struct bw_cell *cells[3] = {NULL, NULL, NULL};
@@ -234,11 +220,11 @@ static void run_one(struct runner *r, struct bw_testcase_result *result)
                                             r->world->use.seconds - before.seconds};
     }
     result->wall_seconds = (double)(bw_clock_ns() - start_ns) * 1e-9;
-    set_buffer_bytes(result);
+    bw_result_set_buffer_bytes(result);
     result->verdict = bw_result_verdict(result);
-    set_reason(result, first_reason(result));
+    bw_result_set_reason(result, bw_result_first_reason(result));
     if (result->reason == NULL && result->status != BW_OK) {
-        set_reason(result, bw_log_reason());
+        bw_result_set_reason(result, bw_log_reason());
     }
 }
 
@@ -305,7 +291,7 @@ static void run_choice(struct runner *r, const struct bw_choice *choice)
         result->asked_index = choice->number;
     } else if (reason_not_to_run(r, tc) != NULL) {
         result->verdict = VERDICT_NOT_RUN;
-        set_reason(result, reason_not_to_run(r, tc));
+        bw_result_set_reason(result, reason_not_to_run(r, tc));
     } else if ((waiver = bw_operator_of(tc) != NULL
                              ? bw_operator_waiver(&r->session, r->options, tc)
                              : bw_session_waiver(&r->session, tc)) != NULL) {
@@ -327,10 +313,8 @@ static int finish(struct runner *r, enum bw_status st, uint64_t start_ns)
 {
     const bool usage = st == BW_ERR_USAGE;
 
-    if (st != BW_OK && has_ranks(r)) {
-        st = bw_world_explain_all(r->world, st, bw_log_reason(), &r->run.error);
-    } else if (st != BW_OK && r->run.error == NULL && bw_log_reason() != NULL) {
-        r->run.error = strdup(bw_log_reason());
+    if (st != BW_OK) {
+        st = set_error(r, st);
     }
     r->run.wall_seconds = (double)(bw_clock_ns() - start_ns) * 1e-9;
     r->run.state_ms = bw_state_cost_ms(r->session.state);

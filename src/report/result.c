@@ -174,3 +174,37 @@ enum bw_status bw_result_shape(struct bw_testcase_result *result, const struct b
     result->matrix_count = count; /* not before: who sees a matrix takes its cells for there */
     return BW_OK;
 }
+
+void bw_result_set_reason(struct bw_testcase_result *result, const char *reason)
+{
+    free(result->reason);
+    result->reason = reason == NULL ? NULL : strdup(reason);
+}
+
+void bw_result_set_buffer_bytes(struct bw_testcase_result *result)
+{
+    for (int i = 0;
+         result->matrix_count != 0 && i < result->matrices[0].rows * result->matrices[0].cols;
+         i++) {
+        if (result->matrices[0].cells[i].is_present) {
+            result->buffer_bytes = result->matrices[0].cells[i].buffer_bytes;
+            return;
+        }
+    }
+}
+
+const char *bw_result_first_reason(const struct bw_testcase_result *result)
+{
+    for (int m = 0; m < result->matrix_count; m++) {
+        const struct bw_matrix *matrix = &result->matrices[m];
+
+        for (int i = 0; i < matrix->rows * matrix->cols; i++) {
+            const struct bw_cell *cell = &matrix->cells[i];
+
+            if (cell->reason != NULL || cell->doubt != NULL) {
+                return cell->reason != NULL ? cell->reason : cell->doubt;
+            }
+        }
+    }
+    return NULL;
+}

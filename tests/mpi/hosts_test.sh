@@ -32,4 +32,11 @@ kind 'rank 1 (pretended-host-1): the GPU is in no NVLink fabric yet: its registr
 unset BWTOOL_PRETEND_HOSTS
 RANK_EXTRA='0 peer 0 1 off' run h200x2 >"$work/unused"
 kind "cannot reach the memory of rank 1's GPU 1" | verdict "no way from one GPU to the other"
+
+RANK_EXTRA='1 fail cuInit 1 CUDA_ERROR_NO_DEVICE' ranks 2 h200x2 \
+    -t multinode_device_to_device_memcpy_write_sm -b 64K -i 1 -j
+{
+    [ "$status" = 3 ] || echo "status $status"
+    grep -qE '"error": "rank 1 \(.*\): .*no GPU' "$work/out" || head -n 30 "$work/out" "$work/err"
+} | verdict "a rank without a GPU: the record says which, and why"
 exit $failed

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A driver that is missing, old, broken or has no GPU: the line on stderr is the
+# record's `error`, too. Usage: driver_test.sh BWTOOL BUILD_FOLDER
+set -u
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need_simulator
+
+# PATTERN WORDS of simulate.sh: as JSON and as text.
+no_use() {
+    local pattern=$1
+    shift
+    run "$@" -j -t host_to_device_memcpy_ce
+    [ "$status" = 3 ] || echo "exit status $status"
+    grep -qE "^bwtool: error: $pattern" "$work/err" || cat "$work/err"
+    python3 -c '
+import json, sys
+record = json.load(open(sys.argv[1]))
+said = [line.split("error: ", 1)[1].strip() for line in open(sys.argv[2]) if ": error: " in line]
+for root in ("nvbandwidth", "bwtool"):
+    if record[root]["error"] not in said:
+        print(root, "has", record[root]["error"], "and not", said)
+if record["bwtool"]["testcases"][0]["verdict"] != "not_run":
+    print(record["bwtool"]["testcases"][0])' "$work/out" "$work/err"
+    run "$@" -t host_to_device_memcpy_ce
+    [ "$status" = 3 ] || echo "exit status $status as text"
+    grep -qE "^bwtool: error: $pattern" "$work/err" || cat "$work/err"
+    ! grep -q '^SUM' "$work/out" || echo "a sum without a GPU"
+}
+
+no_use '.*no .*GPU' -g 0 | verdict "a driver without a GPU"
+no_use '.*driver is too old: it is for CUDA 11.4' -m old | verdict "an old driver"
+no_use '.*CUDA_ERROR_SYSTEM_DRIVER_MISMATCH' -x 'fail cuInit 1 CUDA_ERROR_SYSTEM_DRIVER_MISMATCH' |
+    verdict "a driver that does not start"
+if ! ldconfig -p 2>/dev/null | grep -q libcuda.so.1; then
+    {
+        "$bwtool" -j -t 0 >"$work/out" 2>"$work/err"
+        [ $? = 3 ] || echo "another exit status"
+        grep -qF '"error": "no NVIDIA driver: libcuda.so.1: ' "$work/out" || head -n 40 "$work/out"
+    } | verdict "no driver at all"
+fi
+finish
