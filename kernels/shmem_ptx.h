@@ -102,32 +102,8 @@ BW_DEVICE void shmem_store(uint4 *p, uint4 v)
     *p = v;
 }
 
-#ifndef BW_SHMEM_OWN_WORDS /* who is to see more than that brings these */
-/* Halves that are whole: the ranks' kernels may run in several processes at once. */
-BW_DEVICE uint4 shmem_load_pair(const uint4 *p)
-{
-    const uint64_t half[2] = {__atomic_load_n((const uint64_t *)p, __ATOMIC_RELAXED),
-                              __atomic_load_n((const uint64_t *)p + 1, __ATOMIC_RELAXED)};
-    uint4 v;
-
-    memcpy(&v, half, sizeof(v));
-    return v;
-}
-
-BW_DEVICE void shmem_store_pair(uint4 *p, uint4 v)
-{
-    uint64_t half[2];
-
-    memcpy(half, &v, sizeof(half));
-    __atomic_store_n((uint64_t *)p, half[0], __ATOMIC_RELAXED);
-    __atomic_store_n((uint64_t *)p + 1, half[1], __ATOMIC_RELAXED);
-}
-
-BW_DEVICE void shmem_store_scratch(uint4 *p, uint4 v)
-{
-    shmem_store_pair(p, v);
-}
-#endif
+/* Words that others look at while they are written: whoever runs the kernels on a CPU brings
+ * shmem_store_scratch(), shmem_load_pair() and shmem_store_pair(). */
 
 BW_DEVICE void shmem_begin(void)
 {

@@ -250,7 +250,8 @@ bool sim_job_advance(double ns)
     bool is_ready;
 
     sim_job_lock();
-    is_ready = all_are_ready();
+    /* Itself, too: a word may have come since it looked */
+    is_ready = !job->members[me].is_due && all_are_ready();
     if (!is_ready && ++refusals % 256 == 0) {
         forget_the_dead();
     }

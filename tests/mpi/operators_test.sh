@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Every operator over ranks, BWTOOL BUILD RANKS: every byte right, the times
+# those of one process that drives all GPUs, and the record says who and how.
+# shellcheck disable=SC1091,SC2154 # lib.sh has what is missing here
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+n=$3
+
+# both ARGUMENTS...: in one process, then over ranks.
+both() {
+    printf 'gpus %d\ninclude %s/tests/sim/machines/h200.txt\n' "$n" "$root" >"$work/machine"
+    SIM_MACHINE=$work/machine timeout 60 "$bwtool" "$@" -i 2 --loopCount 4 -j >"$work/one" \
+        2>"$work/one.err" || echo "in one process: status $?"
+    ranks "$n" h200x8 "$@" -i 2 --loopCount 4 -j
+    [ "$status" = 0 ] || { echo "status $status"; head -n 20 "$work/err"; }
+    python3 - "$work/one" "$work/out" "$n" <<'END'
+import json, sys
+one, all = [json.load(open(name))["bwtool"]["testcases"] for name in sys.argv[1:3]]
+n = int(sys.argv[3])
+if [case["name"] for case in one] != [case["name"] for case in all] or not all:
+    print("other rows:", [case["name"] for case in all])
+for a, b in zip(one, all):
+    if a["verdict"] != b["verdict"] or b["verdict"] not in ("passed", "waived"):
+        print(b["name"], b["verdict"], b["reason"], "in one process:", a["verdict"])
+        continue
+    if b["verdict"] == "waived":
+        if "multicast" not in b["name"]:
+            print(b["name"], "is waived:", b["reason"])
+        continue
+    if b["ranks"]["memory"] != "POSIX file descriptor":
+        print(b["name"], "memory by", b["ranks"]["memory"])
+    if not 0 <= b["ranks"]["start_skew_ns"] <= 10000:
+        print(b["name"], "starts", b["ranks"]["start_skew_ns"], "ns apart")
+    if len(a["operator"]["cases"]) != len(b["operator"]["cases"]):
+        print(b["name"], "has other points")
+    for p, q in zip(a["operator"]["cases"], b["operator"]["cases"]):
+        for key in "row", "placement", "dtype", "n_pes", "ctas", "payload_bytes", "iterations":
+            if p[key] != q[key]:
+                print(b["name"], key, p[key], q[key])
+        if q["rounds_checked"] != 6:
+            print(b["name"], q["rounds_checked"], "rounds were checked")
+        issuers = 1 if b["name"] in ("shmem_put", "shmem_get") else n
+        times = [us for us in q["kernel_us_of_ranks"] if us is not None]
+        if len(q["kernel_us_of_ranks"]) != n or len(times) != issuers:
+            print(b["name"], "ranks:", q["kernel_us_of_ranks"])
+        for key in "kernel_us", "e2e_us", "staging_us":
+            if p[key] is None and key == "staging_us" and q[key] is None:
+                continue
+            if p[key] is None or q[key] is None or abs(q[key] - p[key]) > 1e-3 * p[key] + 1e-6:
+                print(b["name"], q["payload_bytes"], key, p[key], "in one process,", q[key], "over ranks")
+END
+}
+
+both -p shmem_ -b 5001B | verdict "all rows on $n ranks as in one process"
+for placement in b r; do
+    both -t shmem_all_gather_push shmem_broadcast_ce --placement "$placement" --sweep 2B:2000B:1000 |
+        verdict "placement $placement, one element and more, on $n ranks"
+done
+{
+    ranks "$n" h200x8 -t shmem_all_reduce -b 64K -i 1 --perf
+    [ "$status" = 0 ] || { echo "status $status"; head -n 20 "$work/err"; }
+    for ((r = 0; r < n; r++)); do
+        grep -Ec "^\[PERF\] pe=$r e2e_us=[0-9.]+ kernel_us=[0-9.]+ .* payload_bytes=65536 " "$work/out"
+    done | grep -v '^1$'
+    [ "$(grep -c '^shmem_all_reduce: ' "$work/out")" = 1 ] || echo "more or less than one table"
+} | verdict "a [PERF] line for each of $n ranks, all by rank 0"
+exit $failed
