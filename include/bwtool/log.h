@@ -32,9 +32,9 @@ void bw_log(enum bw_log_level level, const char *format, ...) __attribute__((for
 #define bw_note(...)    bw_log(LOG_NOTE, __VA_ARGS__)
 #define bw_verbose(...) bw_log(LOG_VERBOSE, __VA_ARGS__)
 
-/* Log the message followed by the text of errno; returns BW_ERR_SYSTEM or, for ENOMEM,
- * BW_ERR_MEMORY. */
-enum bw_status bw_errno(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Log the message followed by the text of errno: BW_ERR_SYSTEM or, for ENOMEM, BW_ERR_MEMORY. */
+#define bw_errno(...) (bw_log_errno(__VA_ARGS__) ? BW_ERR_MEMORY : BW_ERR_SYSTEM)
+bool bw_log_errno(const char *format, ...) __attribute__((format(printf, 1, 2))); /* ENOMEM? */
 
 /* The record so far: count, and each by index in the order they were logged. Text is the log's own.
  */

@@ -59,10 +59,23 @@ void bw_world_close_all(struct bw_world *world);
 /* One process, for what concerns no other rank. Cannot fail, and need not be closed. */
 void bw_world_open_single(struct bw_world *world);
 
-enum bw_status bw_world_agree_all(struct bw_world *world, enum bw_status mine, const char *phase);
+/* What the implementation answers: see bw_world_agree_all(). */
+enum bw_status bw_world_agreed_all(struct bw_world *world, enum bw_status mine, const char *phase);
+/*
+ * Leave with one answer: BW_OK only if all ranks brought BW_OK, else each its
+ * own or BW_ERR_PEER; so never BW_OK where ours is not. `phase` is for the
+ * message if a rank does not come. Collective.
+ */
+static inline enum bw_status bw_world_agree_all(struct bw_world *world, enum bw_status mine,
+                                                const char *phase)
+{
+    const enum bw_status agreed = bw_world_agreed_all(world, mine, phase);
+
+    return agreed == BW_OK ? mine : agreed;
+}
 enum bw_status bw_world_gather_all(struct bw_world *world, const void *mine, void *all,
                                    size_t bytes);
-enum bw_status bw_world_sum_all(struct bw_world *world, double *numbers, size_t count);
+enum bw_status bw_world_sum_all(struct bw_world *world, double *numbers, size_t n);
 
 /*
  * After a failure that all ranks know of: the worst status of all, and why, by

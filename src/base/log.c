@@ -209,7 +209,7 @@ void bw_log(enum bw_log_level level, const char *format, ...)
     va_end(args);
 }
 
-enum bw_status bw_errno(const char *format, ...)
+bool bw_log_errno(const char *format, ...)
 {
     const int number = errno;
     char what[TEXT_BYTES];
@@ -220,7 +220,7 @@ enum bw_status bw_errno(const char *format, ...)
     format_text(what, format, args);
     va_end(args);
     bw_error("%s: %s", what, strerror_r(number, reason, sizeof reason));
-    return number == ENOMEM ? BW_ERR_MEMORY : BW_ERR_SYSTEM;
+    return number == ENOMEM;
 }
 
 size_t bw_log_count(void)

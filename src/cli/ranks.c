@@ -28,7 +28,9 @@ static void find_version(char *text, size_t room)
     (void)snprintf(text, room, "%s", memory != NULL ? memory : "?");
     free(memory);
     for (char *c = text; *c != '\0'; c++) {
-        *c = *c == '\n' ? ' ' : *c;
+        if (*c == '\n') {
+            *c = ' ';
+        }
     }
 }
 
@@ -90,7 +92,8 @@ enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_se
                                   const struct bw_options *options,
                                   const struct bw_sampling *sampling)
 {
-    const struct bw_testcase **cases = calloc(selection->count + 1, sizeof(*cases));
+    const struct bw_testcase **cases =
+        calloc(selection->count + 1, sizeof(const struct bw_testcase *));
     enum bw_status st = BW_OK;
     uint64_t window_bytes = 0;
     size_t count = 0;

@@ -184,8 +184,8 @@ enum bw_status bw_gpu_lane_prepare(struct bw_lane *lane)
         lane->step->op == OP_CHASE && lane->gpu != NULL ? (unsigned)lane->gpu->sm_count + 1 : 1;
     lane->unit = lane->step->op == OP_CHASE ? lane->bytes / BW_CHASE_STRIDE : lane->bytes;
     TRY(take_buffers(lane));
-    if (lane->is_elsewhere) {
-        return BW_OK;
+    if (lane->gpu == NULL) {
+        return BW_OK; /* elsewhere */
     }
     lane->work = bw_session_slip(lane->session, lane->gpu->ordinal, lane->number, 2);
     TRY(bw_gpu_use(lane->gpu));

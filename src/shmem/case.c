@@ -108,8 +108,7 @@ static void set_grid(struct shmem_case *c, const struct shmem_machine *machine, 
         c->ctas = c->route.shape.tokens; /* a tile is a token at the least */
     }
     c->default_ctas = c->ctas;
-    if (ctas > 0 && own > 0 && c->row->algorithm != ALGORITHM_CE &&
-        c->row->algorithm != ALGORITHM_DIRECT) {
+    if (ctas > 0 && c->row->algorithm != ALGORITHM_CE && c->row->algorithm != ALGORITHM_DIRECT) {
         c->ctas = ctas > most ? most : ctas;
         c->ctas = c->ctas > BW_SHMEM_CTAS_MAX ? BW_SHMEM_CTAS_MAX : c->ctas;
     }

@@ -134,7 +134,7 @@ unsigned bw_operator_ctas(const struct bw_operator *row, uint64_t vectors, unsig
 /* Tiles of at most what a block has under way at once; smaller where that keeps all blocks busy. */
 unsigned bw_operator_tile_vectors(uint64_t vectors, unsigned ctas)
 {
-    const uint64_t most = BW_SHMEM_THREADS * BW_SHMEM_TILE_VECTORS;
+    const uint64_t most = (uint64_t)BW_SHMEM_THREADS * BW_SHMEM_TILE_VECTORS;
     const uint64_t even =
         blocks_for(blocks_for(vectors, ctas), BW_SHMEM_THREADS) * BW_SHMEM_THREADS;
 

@@ -47,7 +47,6 @@ double bw_bus_factor(enum bw_shmem_op op, int ranks)
     case SHMEM_ALL_TO_ALL:
     case SHMEM_ALL_GATHER:
     case SHMEM_REDUCE_SCATTER:
-        return (n - 1) / n;
     case SHMEM_DISPATCH: /* if routing is uniform; else counted bytes over the payload */
     case SHMEM_COMBINE:
         return (n - 1) / n;

@@ -33,7 +33,7 @@ double shmem_peak(const struct bw_session *session, const struct bw_operator *ro
                                  .step_count = 1};
     const int ranks = shmem_machine_of(session).ranks;
     struct bw_ports ports = bw_state_ports(session->state);
-    struct bw_peak peak = {.nominal_gb_per_s = NAN};
+    struct bw_peak peak;
 
     result->peak_kind[0] = result->peak_source[0] = '\0';
     if (ranks < 2 || bw_shmem_formula(row->op)->mode == SHMEM_MODE_NONE) {

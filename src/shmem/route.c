@@ -142,16 +142,18 @@ static void route_token(struct bw_route *route, struct chances *chances, int ran
     const struct bw_route_shape *shape = &route->shape;
     int32_t *dst = &route->dst[((uint64_t)rank * shape->tokens + token) * route->width];
     uint32_t drawn[BW_ROUTE_TOP_K_MAX];
+    uint32_t draws = 0;
     uint32_t count = 0;
 
-    for (uint32_t k = 0; k < shape->top_k; k++) {
-        const uint64_t draw = draw_of(shape->seed, (uint64_t)rank, token, k);
+    /* There are enough for all draws, or bw_route_why_not() says that there are not. */
+    for (; draws < shape->top_k && chances->total > 0; draws++) {
+        const uint64_t draw = draw_of(shape->seed, (uint64_t)rank, token, draws);
         int32_t to = 0;
         uint32_t at = 0;
 
-        drawn[k] = find(chances, draw % chances->total);
-        change(chances, drawn[k], ~chances->each[drawn[k]] + 1); /* not twice */
-        to = (int32_t)(drawn[k] / shape->experts);
+        drawn[draws] = find(chances, draw % chances->total);
+        change(chances, drawn[draws], ~chances->each[drawn[draws]] + 1); /* not twice */
+        to = (int32_t)(drawn[draws] / shape->experts);
         while (at < count && dst[at] < to) {
             at++;
         }
@@ -163,7 +165,7 @@ static void route_token(struct bw_route *route, struct chances *chances, int ran
         }
         dst[at] = to;
     }
-    for (uint32_t k = 0; k < shape->top_k; k++) {
+    for (uint32_t k = 0; k < draws; k++) {
         change(chances, drawn[k], chances->each[drawn[k]]);
     }
     while (count < route->width) {

@@ -54,7 +54,7 @@ static enum bw_status read_crew(const struct shmem_case *c, const struct bw_crew
     }
     TRY(stats_of(c, crew, &crew->whole, &taken->us));
     for (size_t i = 0; i < lanes; i++) {
-        struct bw_stats one;
+        struct bw_stats one = {0};
 
         TRY(stats_of(c, crew, &crew->series[i], &one));
         taken->rank_us[i] = one.median;

@@ -83,7 +83,10 @@ static char process_state(int pid)
         end = strrchr(line, ')'); /* the name before it may hold anything */
     }
     fclose(file);
-    return end != NULL && end[1] == ' ' ? end[2] : 0;
+    if (end == NULL || end[1] != ' ') {
+        return 0;
+    }
+    return end[2];
 }
 
 /* What is wrong with the rank at that place, for the message; NULL: nothing. */

@@ -86,7 +86,7 @@ static void count(struct bw_world *world, size_t bytes, uint64_t start_ns)
     world->use.seconds += (double)(bw_clock_ns() - start_ns) * 1e-9;
 }
 
-enum bw_status bw_world_agree_all(struct bw_world *world, enum bw_status mine, const char *phase)
+enum bw_status bw_world_agreed_all(struct bw_world *world, enum bw_status mine, const char *phase)
 {
     const uint64_t start_ns = bw_clock_ns();
     const enum bw_status st = world->ops->agree_all(world, mine, phase);
