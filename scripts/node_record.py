@@ -252,6 +252,9 @@ class Node:
     def low(self):
         return [row["testcase"] for row in self.rows() if row["verdict"] in ("FAIL", "MISSING")]
 
+    def undecided(self):
+        return [row["testcase"] for row in self.rows() if row["verdict"] == "noise"]
+
     def exit_status(self):
         records = list(self.growths.values()) + [self.ranks, self.operators]
         statuses = {record["bwtool"]["exit_status"] for record in records if record}
@@ -259,7 +262,7 @@ class Node:
             return 1
         if self.low() or 4 in statuses:
             return 4
-        return 5 if 5 in statuses else 0
+        return 5 if 5 in statuses or self.undecided() else 0
 
     def wall_words(self):
         peer, ours = self.walls()
@@ -309,7 +312,8 @@ class Node:
     def record(self):
         return {"schema_version": 1, "command": self.command, "gpus": self.gpus,
                 "budget_s": self.budget, "exit_status": self.exit_status(), "steps": self.steps,
-                "faults": self.complaints, "below_bound": self.low(), "look": self.look,
+                "faults": self.complaints, "below_bound": self.low(),
+                "undecided": self.undecided(), "look": self.look,
                 "growth": {str(gpus): self.growths[gpus] for gpus in sorted(self.growths)},
                 "ranks": self.ranks, "operators": self.operators, "comparisons": self.compared}
 
@@ -326,6 +330,8 @@ class Node:
             print("fault: " + complaint)
         if self.low():
             print("below their bound: " + " ".join(self.low()))
+        if self.undecided():
+            print("not decided for noise: " + " ".join(self.undecided()))
 
 
 def write(folder, gpus, budget, command):
