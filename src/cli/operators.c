@@ -146,7 +146,8 @@ enum bw_status bw_operator_run(struct bw_session *session, const struct bw_optio
         bw_log_mark();
         bw_error("%s: %s", result->name, reason);
         free(reason);
-        return BW_ERR_USAGE;
+        /* That it is waived would have been known before, but for want of memory. */
+        return is_usage ? BW_ERR_USAGE : BW_ERR_MEMORY;
     }
     result->shmem = calloc(1, sizeof(*result->shmem));
     if (result->shmem == NULL) {

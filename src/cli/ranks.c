@@ -5,6 +5,7 @@
 
 #include "bwtool/log.h"
 #include "bwtool/report.h"
+#include "bwtool/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,4 +149,17 @@ int bw_ranks_from_root_all(struct bw_world *world, int mine)
     double number = bw_world_is_root(world) ? mine : 0;
 
     return bw_world_sum_all(world, &number, 1) == BW_OK ? (int)number : mine;
+}
+
+char *bw_ranks_waiver_all(const struct bw_session *session, const struct bw_options *options,
+                          const struct bw_testcase *tc)
+{
+    char *why = bw_operator_of(tc) != NULL ? bw_operator_waiver(session, options, tc)
+                                           : bw_session_waiver(session, tc);
+
+    if (session->world->ranks > 1 && bw_ranks_take_part(tc) &&
+        bw_ranks_any_all(session->world, why != NULL) && why == NULL) {
+        why = bw_text_reason("another rank cannot run it");
+    }
+    return why;
 }

@@ -25,6 +25,13 @@ enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_se
  */
 void bw_ranks_say_alone(const struct bw_world *world, const struct bw_selection *selection);
 
+/*
+ * Why the machine cannot run this, which the caller frees; NULL if it can. Where
+ * several ranks take part, all have a reason or none. Collective for those.
+ */
+char *bw_ranks_waiver_all(const struct bw_session *session, const struct bw_options *options,
+                          const struct bw_testcase *tc);
+
 /* True in all ranks if it is in one. Collective. */
 bool bw_ranks_any_all(struct bw_world *world, bool mine);
 

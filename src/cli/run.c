@@ -292,9 +292,7 @@ static void run_choice(struct runner *r, const struct bw_choice *choice)
     } else if (reason_not_to_run(r, tc) != NULL) {
         result->verdict = VERDICT_NOT_RUN;
         bw_result_set_reason(result, reason_not_to_run(r, tc));
-    } else if ((waiver = bw_operator_of(tc) != NULL
-                             ? bw_operator_waiver(&r->session, r->options, tc)
-                             : bw_session_waiver(&r->session, tc)) != NULL) {
+    } else if ((waiver = bw_ranks_waiver_all(&r->session, r->options, tc)) != NULL) {
         result->verdict = VERDICT_WAIVED;
         result->reason = waiver;
     } else {

@@ -22,7 +22,7 @@ enum {
 char *bw_cpu_waiver(const struct bw_topology *topology, const struct bw_cpu_spec *spec)
 {
     if (bw_topology_node_cpus(topology, spec->cpu_node) == 0) {
-        return bw_text_format("NUMA node %d has no CPU that this process may use",
+        return bw_text_reason("NUMA node %d has no CPU that this process may use",
                               bw_topology_node_os_index(topology, spec->cpu_node));
     }
     return NULL;

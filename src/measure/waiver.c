@@ -27,11 +27,11 @@ static char *why_no_peers(const struct bw_gpus *gpus)
     const char *reason = NULL;
 
     if (gpus->count < 2) {
-        return bw_text_format("needs two GPUs that reach each other, and there is %s",
+        return bw_text_reason("needs two GPUs that reach each other, and there is %s",
                               gpus->count == 1 ? "one GPU" : "none");
     }
     reason = bw_nvml_p2p_reason(gpus->gpus[0].uuid, gpus->gpus[1].uuid);
-    return bw_text_format("no two of the %d GPUs have peer access to each other%s%s%s "
+    return bw_text_reason("no two of the %d GPUs have peer access to each other%s%s%s "
                           "(nvidia-smi topo -p2p r shows why)",
                           gpus->count,
                           reason == NULL ? "" : " (GPU 0 and 1: ", reason == NULL ? "" : reason,
@@ -43,7 +43,7 @@ static char *why_no_bulk(const struct bw_gpus *gpus)
 {
     for (int i = 0; i < gpus->count; i++) {
         if (!bw_kernel_has_bulk(&gpus->gpus[i])) {
-            return bw_text_format("needs bulk copies (TMA): compute capability 9.0 or newer, and "
+            return bw_text_reason("needs bulk copies (TMA): compute capability 9.0 or newer, and "
                                   "GPU %d (%s) has %d.%d",
                                   i, gpus->gpus[i].name, gpus->gpus[i].capability_major,
                                   gpus->gpus[i].capability_minor);
@@ -58,10 +58,10 @@ char *bw_session_unshared(const struct bw_session *session)
     const struct bw_ranks *ranks = session->ranks;
 
     if (ranks == NULL) {
-        return bw_text_format("the ranks have no GPUs");
+        return bw_text_reason("the ranks have no GPUs");
     }
     if (ranks->status == BW_WAIVED) {
-        return bw_text_format("%s",
+        return bw_text_reason("%s",
                               ranks->reason != NULL ? ranks->reason : "the ranks share no memory");
     }
     return NULL;
@@ -79,7 +79,7 @@ static char *why_not_shared(const struct bw_session *session, const struct bw_te
 
         return multicast->status == BW_OK
                    ? NULL
-                   : bw_text_format("%s", multicast->reason != NULL ? multicast->reason
+                   : bw_text_reason("%s", multicast->reason != NULL ? multicast->reason
                                                                     : "there is no multicast");
     }
     return NULL;
@@ -104,7 +104,7 @@ char *bw_session_waiver(const struct bw_session *session, const struct bw_testca
     const struct bw_gpus *gpus = &session->gpus;
 
     if ((needs & NEED_RANKS) != 0 && session->world->ranks < 2) {
-        return bw_text_format("needs one MPI rank a GPU, at least two (mpirun -n N bwtool, in a "
+        return bw_text_reason("needs one MPI rank a GPU, at least two (mpirun -n N bwtool, in a "
                               "build with -DBWTOOL_MPI=ON)");
     }
     if ((needs & NEED_RANKS) != 0) {

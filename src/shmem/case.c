@@ -41,21 +41,21 @@ static char *why_not(const struct bw_operator *row, enum bw_placement placement,
                      enum bw_shmem_dtype dtype, const struct shmem_machine *machine)
 {
     if (row->algorithm == ALGORITHM_MULTICAST) {
-        return bw_text_format("needs multicast, which this version leaves alone");
+        return bw_text_reason("needs multicast, which this version leaves alone");
     }
     if (placement != PLACEMENT_AUTO && (row->placements & (unsigned)placement) == 0) {
-        return bw_text_format("placement %s would not be honest: %s", bw_placement_name(placement),
+        return bw_text_reason("placement %s would not be honest: %s", bw_placement_name(placement),
                               row->schedule);
     }
     if (row->is_float_only && dtype != BW_FP16 && dtype != BW_BF16 && dtype != BW_FP32) {
-        return bw_text_format("'not there yet' is a NaN, and %s has none", bw_dtype_name(dtype));
+        return bw_text_reason("'not there yet' is a NaN, and %s has none", bw_dtype_name(dtype));
     }
     if (row->algorithm == ALGORITHM_TMA && !machine->has_bulk) {
-        return bw_text_format("needs bulk copies (TMA): compute capability 9.0 or newer");
+        return bw_text_reason("needs bulk copies (TMA): compute capability 9.0 or newer");
     }
     if (machine->ranks < 2 &&
         (row->op == SHMEM_PUT || row->op == SHMEM_GET || row->op == SHMEM_PUT_SIGNAL)) {
-        return bw_text_format("needs two GPUs that reach each other, and there is one");
+        return bw_text_reason("needs two GPUs that reach each other, and there is one");
     }
     return NULL;
 }
@@ -132,7 +132,7 @@ char *shmem_case_set(struct shmem_case *c, const struct bw_operator *row,
     if (row->algorithm == ALGORITHM_AUTO && request->algorithm != ALGORITHM_AUTO) {
         row = bw_operator_way(row->op, request->algorithm);
         if (row == NULL) {
-            return bw_text_format("%s has no algorithm '%s'", asked->tc.name,
+            return bw_text_reason("%s has no algorithm '%s'", asked->tc.name,
                                   bw_algorithm_name(request->algorithm));
         }
     }
@@ -141,7 +141,7 @@ char *shmem_case_set(struct shmem_case *c, const struct bw_operator *row,
     }
     row = bw_operator_choose(row, bytes, request->placement, c->dtype, machine->has_bulk);
     if (row == NULL) {
-        return bw_text_format("no algorithm of %s has placement %s for %s", asked->tc.name,
+        return bw_text_reason("no algorithm of %s has placement %s for %s", asked->tc.name,
                               bw_placement_name(request->placement), bw_dtype_name(c->dtype));
     }
     reason = why_not(row, request->placement, c->dtype, machine);

@@ -27,23 +27,23 @@ char *bw_route_why_not(const struct bw_route_shape *shape)
     const uint64_t all = (uint64_t)shape->ranks * shape->experts;
 
     if (shape->top_k > all) {
-        return bw_text_format("a token cannot go to %u experts where there are %llu (%u on each of "
+        return bw_text_reason("a token cannot go to %u experts where there are %llu (%u on each of "
                               "%d ranks): give a smaller --top-k or more --experts",
                               shape->top_k, (unsigned long long)all, shape->experts, shape->ranks);
     }
     if (isinf(shape->skew) && shape->top_k > shape->experts) {
-        return bw_text_format("a token cannot go to %u experts of one rank that has %u: give a "
+        return bw_text_reason("a token cannot go to %u experts of one rank that has %u: give a "
                               "smaller --top-k or more --experts",
                               shape->top_k, shape->experts);
     }
     if ((uint64_t)shape->ranks * shape->tokens > BW_ROUTE_TOKENS_MAX) {
-        return bw_text_format("%u tokens on each of %d ranks are more than %d in all: give fewer "
+        return bw_text_reason("%u tokens on each of %d ranks are more than %d in all: give fewer "
                               "--tokens, a smaller -b or a larger --hidden",
                               shape->tokens, shape->ranks, (int)BW_ROUTE_TOKENS_MAX);
     }
     if (bw_shmem_routed_payload_bytes(shape->tokens, shape->hidden, shape->element_bytes) >
         BW_ROUTE_BYTES_MAX) {
-        return bw_text_format("%u tokens of %u elements are more than 16 GiB a rank: give fewer "
+        return bw_text_reason("%u tokens of %u elements are more than 16 GiB a rank: give fewer "
                               "--tokens, a smaller -b or a smaller --hidden",
                               shape->tokens, shape->hidden);
     }

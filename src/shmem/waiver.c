@@ -93,10 +93,10 @@ char *bw_shmem_waiver(const struct bw_session *session, const struct bw_operator
     }
     machine = shmem_machine_of(session);
     if (machine.ranks > BW_SHMEM_RANKS_MAX) {
-        return bw_text_format("at most %d GPUs", (int)BW_SHMEM_RANKS_MAX);
+        return bw_text_reason("at most %d GPUs", (int)BW_SHMEM_RANKS_MAX);
     }
     if (machine.ranks > 1 && !is_shared && !has_peers(&session->gpus)) {
-        return bw_text_format("needs peer access between all %d GPUs (nvidia-smi topo -p2p r shows "
+        return bw_text_reason("needs peer access between all %d GPUs (nvidia-smi topo -p2p r shows "
                               "which pairs have none)",
                               machine.ranks);
     }

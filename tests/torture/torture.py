@@ -49,6 +49,7 @@ SCENARIOS = [
     ("host", ["cpu_copy", "cpu_latency"]),
     ("operator", ["shmem_put"]),
     ("operator_together", ["shmem_all_reduce"]),
+    ("waived", ["shmem_all_reduce_multicast", "multinode_bisect_write_ce"]),
 ]
 
 
@@ -284,7 +285,7 @@ def main(words):
             for family, names in SCENARIOS:
                 # What needs a second GPU is waived on one, once; more GPUs change nothing of CPUs.
                 if gpus == 1 and family in ("peer_ce", "fan_ce", "sm", "split", "fan_sm",
-                                           "operator", "operator_together"):
+                                           "operator", "operator_together", "waived"):
                     continue
                 if gpus > 1 and family == "host":
                     continue
