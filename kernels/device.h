@@ -9,9 +9,10 @@
 
 #include <stdint.h>
 
-#define BW_KERNEL    extern "C" __global__ void
-#define BW_DEVICE    static __device__ __forceinline__
-#define BW_BOUNDS(n) __launch_bounds__(n)
+#define BW_KERNEL        extern "C" __global__ void
+#define BW_DEVICE        static __device__ __forceinline__
+#define BW_DEVICE_MEMBER __device__ __forceinline__
+#define BW_BOUNDS(n)     __launch_bounds__(n)
 
 BW_DEVICE uint64_t bw_thread(void)
 {
@@ -49,6 +50,11 @@ BW_DEVICE uint64_t bw_sum_of_warp(uint64_t v)
     return sum;
 }
 
+/* A build for a CPU may count the words that a thread moves. */
+#ifndef BW_CPU_STEP
+#define BW_CPU_STEP() ((void)0)
+#endif
+
 #ifdef __CUDACC__
 
 #define BW_UNROLL _Pragma("unroll")
@@ -60,6 +66,15 @@ BW_DEVICE uint64_t bw_now_ns(void)
 
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)::"memory");
     return t;
+}
+
+/* The multiprocessor that this block runs on. */
+BW_DEVICE uint32_t bw_sm(void)
+{
+    uint32_t sm;
+
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    return sm;
 }
 
 /* Nothing that follows begins before `v`, which is not 0, is known. */
@@ -224,6 +239,9 @@ BW_DEVICE uint64_t bw_bulk_link(uint64_t address, uint64_t *room, uint64_t *barr
 BW_DEVICE void bw_bulk_copy(void *dst, const void *src, uint32_t bytes)
 {
     for (uint32_t i = 0; i < bytes; i++) {
+        if (i % 16 == 0) {
+            BW_CPU_STEP();
+        }
         ((char *)dst)[i] = ((const char *)src)[i];
     }
 }

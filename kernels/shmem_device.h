@@ -13,6 +13,7 @@
 #define BW_SHMEM_DEVICE_H
 
 #include "device.h"
+#include "shmem_frames.h"
 #include "shmem_params.h"
 
 typedef bw_shmem_args shmem_args;
@@ -94,6 +95,7 @@ BW_DEVICE bool shmem_is_partner(const shmem_args &a, uint32_t rank, uint32_t who
  */
 BW_DEVICE void shmem_permit(const shmem_args &a, uint32_t who)
 {
+    BW_FRAME(a, FRAME_PUBLISH);
     for (uint32_t r = threadIdx.x; r < a.ranks; r += blockDim.x) {
         if (shmem_is_partner(a, r, who) && !BW_SHMEM_FAULT(1, a.rank)) {
             bw_store_relaxed(shmem_signal(a, r, BW_SIGNAL_ENTRY, blockIdx.x, a.rank), a.epoch);
@@ -104,6 +106,7 @@ BW_DEVICE void shmem_permit(const shmem_args &a, uint32_t who)
 /* All accesses of this block so far come before the signal. */
 BW_DEVICE void shmem_publish(const shmem_args &a, uint32_t kind, uint32_t who, uint32_t value)
 {
+    BW_FRAME(a, FRAME_PUBLISH);
     __syncthreads();
     for (uint32_t r = threadIdx.x; r < a.ranks; r += blockDim.x) {
         if (shmem_is_partner(a, r, who) && !BW_SHMEM_FAULT(2, a.rank)) {
@@ -115,6 +118,9 @@ BW_DEVICE void shmem_publish(const shmem_args &a, uint32_t kind, uint32_t who, u
 /* All accesses of this block from here on come after the signals. */
 BW_DEVICE void shmem_await(const shmem_args &a, uint32_t kind, uint32_t who, uint32_t value)
 {
+    BW_FRAME(a, kind == BW_SIGNAL_ENTRY  ? FRAME_ENTRY_WAIT
+                : kind == BW_SIGNAL_TILE ? FRAME_TILE_WAIT
+                                         : FRAME_DATA_WAIT);
     for (uint32_t r = threadIdx.x; r < a.ranks; r += blockDim.x) {
         if (shmem_is_partner(a, r, who) && !BW_SHMEM_FAULT(10 + kind, a.rank)) {
             shmem_wait(a, shmem_signal(a, a.rank, kind, blockIdx.x, r), value);

@@ -7,6 +7,7 @@
 #ifndef BW_SHMEM_PARAMS_H
 #define BW_SHMEM_PARAMS_H
 
+#include "frame_params.h"
 #include "params.h"
 
 enum { BW_SHMEM_RANKS_MAX = 72, BW_SHMEM_CTAS_MAX = 512, BW_SHMEM_SIGNAL_BYTES = 128 };
@@ -67,6 +68,7 @@ struct bw_shmem_args {
     uint64_t timed_out; /* uint32_t of this rank: some wait gave up */
     uint64_t timeout_ns;
     uint64_t window[BW_SHMEM_RANKS_MAX];
+    struct bw_frame_args frames; /* of twins only */
 };
 
 /* What bw_shmem_fill and bw_shmem_check need to know. */

@@ -94,11 +94,13 @@ BW_DEVICE uint32_t shmem_add_fp16(uint32_t a, uint32_t b)
 
 BW_DEVICE uint4 shmem_load(const uint4 *p)
 {
+    BW_CPU_STEP();
     return *p;
 }
 
 BW_DEVICE void shmem_store(uint4 *p, uint4 v)
 {
+    BW_CPU_STEP();
     *p = v;
 }
 

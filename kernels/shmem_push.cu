@@ -6,8 +6,9 @@
  */
 #include "shmem_device.h"
 
-#define SHMEM_KERNEL(name, blocks_a_sm) \
-    BW_KERNEL BW_BOUNDS_2(BW_SHMEM_THREADS, blocks_a_sm) name(BW_PARAM bw_shmem_args a)
+#define SHMEM_KERNEL(name, blocks_a_sm)                  \
+    BW_KERNEL BW_BOUNDS_2(BW_SHMEM_THREADS, blocks_a_sm) \
+    BW_FRAMES_NAME(name)(BW_PARAM bw_shmem_args a)
 
 BW_DEVICE uint32_t shmem_threads(void)
 {
@@ -26,6 +27,32 @@ BW_DEVICE void shmem_finish(const shmem_args &a)
     shmem_await(a, BW_SIGNAL_DATA, SHMEM_ALL, a.epoch);
 }
 
+/* Distance a.ranks is this rank itself. */
+BW_DEVICE uint32_t shmem_put_frame(const shmem_args &a, uint32_t distance)
+{
+    return distance < a.ranks ? FRAME_REMOTE_PUT : FRAME_COPY_OUT;
+}
+
+/* This rank's message, the first batch of which is on its way, to all outputs or parts of them. */
+template <bool WHOLE>
+BW_DEVICE void shmem_push_to_all(const shmem_args &a, uint4 (&v)[BW_SHMEM_COPY_VECTORS], uint32_t i,
+                                 uint32_t step)
+{
+    BW_FRAME(a, FRAME_TRANSPORT);
+    while (i < a.vectors) {
+    BW_UNROLL_1
+        for (uint32_t d = 1; d <= a.ranks; d++) {
+            BW_FRAME_OWN(a, shmem_put_frame(a, d));
+            shmem_store_batch(shmem_out(a, shmem_peer(a, d)) + (WHOLE ? 0 : shmem_part(a, a.rank)),
+                              v, i, step, a.vectors);
+        }
+        BW_FRAME_OWN(a, FRAME_COPY_IN);
+        i += BW_SHMEM_COPY_VECTORS * step;
+        shmem_load_batch(v, shmem_in(a, a.rank), i, step, a.vectors);
+        BW_FRAME_HAVE(a, v);
+    }
+}
+
 /*
  * SM store, src = the user's input, dst = the peers' output in symmetric
  * memory: placement R, no staging. One load feeds all stores; the first loads,
@@ -34,45 +61,61 @@ BW_DEVICE void shmem_finish(const shmem_args &a)
 SHMEM_KERNEL(bw_shmem_push_all_gather, 2)
 {
     const uint32_t step = shmem_threads();
-    uint32_t i = shmem_thread();
+    const uint32_t i = shmem_thread();
     uint4 v[BW_SHMEM_COPY_VECTORS];
 
     shmem_begin();
+    BW_FRAMES(a);
     shmem_permit(a, SHMEM_ALL);
-    shmem_load_batch(v, shmem_in(a, a.rank), i, step, a.vectors);
-    shmem_await(a, BW_SIGNAL_ENTRY, SHMEM_ALL, a.epoch);
-    while (i < a.vectors) {
-    BW_UNROLL_1
-        for (uint32_t d = 1; d <= a.ranks; d++) {
-            shmem_store_batch(shmem_out(a, shmem_peer(a, d)) + shmem_part(a, a.rank), v, i, step,
-                              a.vectors);
-        }
-        i += BW_SHMEM_COPY_VECTORS * step;
+    {
+        BW_FRAME(a, FRAME_COPY_IN);
         shmem_load_batch(v, shmem_in(a, a.rank), i, step, a.vectors);
     }
+    shmem_await(a, BW_SIGNAL_ENTRY, SHMEM_ALL, a.epoch);
+    shmem_push_to_all<false>(a, v, i, step);
     shmem_finish(a);
 }
 
-SHMEM_KERNEL(bw_shmem_push_all_to_all, 2)
+/* The same for a message a rank: distance after distance, then the next batch. */
+BW_DEVICE void shmem_push_each(const shmem_args &a, uint4 (&v)[BW_SHMEM_COPY_VECTORS], uint32_t i,
+                               uint32_t step)
 {
-    const uint32_t step = shmem_threads();
-    uint32_t i = shmem_thread(), d = 1;
-    uint4 v[BW_SHMEM_COPY_VECTORS];
+    uint32_t d = 1;
 
-    shmem_begin();
-    shmem_permit(a, SHMEM_ALL);
-    shmem_load_batch(v, shmem_in(a, a.rank) + shmem_part(a, shmem_peer(a, d)), i, step, a.vectors);
-    shmem_await(a, BW_SIGNAL_ENTRY, SHMEM_ALL, a.epoch);
+    BW_FRAME(a, FRAME_TRANSPORT);
     while (i < a.vectors) {
-        shmem_store_batch(shmem_out(a, shmem_peer(a, d)) + shmem_part(a, a.rank), v, i, step,
-                          a.vectors);
+        {
+            BW_FRAME_OWN(a, shmem_put_frame(a, d));
+            shmem_store_batch(shmem_out(a, shmem_peer(a, d)) + shmem_part(a, a.rank), v, i, step,
+                              a.vectors);
+        }
+        BW_FRAME_OWN(a, FRAME_COPY_IN);
         if (++d > a.ranks) {
             d = 1;
             i += BW_SHMEM_COPY_VECTORS * step;
         }
         shmem_load_batch(v, shmem_in(a, a.rank) + shmem_part(a, shmem_peer(a, d)), i, step,
                          a.vectors);
+        BW_FRAME_HAVE(a, v);
     }
+}
+
+SHMEM_KERNEL(bw_shmem_push_all_to_all, 2)
+{
+    const uint32_t step = shmem_threads();
+    const uint32_t i = shmem_thread();
+    uint4 v[BW_SHMEM_COPY_VECTORS];
+
+    shmem_begin();
+    BW_FRAMES(a);
+    shmem_permit(a, SHMEM_ALL);
+    {
+        BW_FRAME(a, FRAME_COPY_IN);
+        shmem_load_batch(v, shmem_in(a, a.rank) + shmem_part(a, shmem_peer(a, 1)), i, step,
+                         a.vectors);
+    }
+    shmem_await(a, BW_SIGNAL_ENTRY, SHMEM_ALL, a.epoch);
+    shmem_push_each(a, v, i, step);
     shmem_finish(a);
 }
 
@@ -80,26 +123,28 @@ SHMEM_KERNEL(bw_shmem_push_all_to_all, 2)
 SHMEM_KERNEL(bw_shmem_push_broadcast, 2)
 {
     const uint32_t step = shmem_threads();
-    uint32_t i = shmem_thread();
+    const uint32_t i = shmem_thread();
     uint4 v[BW_SHMEM_COPY_VECTORS];
 
     shmem_begin();
+    BW_FRAMES(a);
     if (a.rank != a.root) {
         shmem_permit(a, a.root);
         shmem_await(a, BW_SIGNAL_DATA, a.root, a.epoch);
         return;
     }
-    shmem_load_batch(v, shmem_in(a, a.rank), i, step, a.vectors);
-    shmem_await(a, BW_SIGNAL_ENTRY, SHMEM_ALL, a.epoch);
-    while (i < a.vectors) {
-    BW_UNROLL_1
-        for (uint32_t d = 1; d <= a.ranks; d++) {
-            shmem_store_batch(shmem_out(a, shmem_peer(a, d)), v, i, step, a.vectors);
-        }
-        i += BW_SHMEM_COPY_VECTORS * step;
+    {
+        BW_FRAME(a, FRAME_COPY_IN);
         shmem_load_batch(v, shmem_in(a, a.rank), i, step, a.vectors);
     }
+    shmem_await(a, BW_SIGNAL_ENTRY, SHMEM_ALL, a.epoch);
+    shmem_push_to_all<true>(a, v, i, step);
     shmem_publish(a, BW_SIGNAL_DATA, SHMEM_ALL, a.epoch);
+}
+
+BW_DEVICE uint32_t shmem_get_frame(const shmem_args &a, uint32_t rank)
+{
+    return rank == a.rank ? FRAME_COPY_IN : FRAME_REMOTE_GET;
 }
 
 /*
@@ -112,6 +157,7 @@ template <bool EACH> BW_DEVICE void shmem_pull(const shmem_args &a)
     uint4 v[BW_SHMEM_COPY_VECTORS];
 
     shmem_begin();
+    BW_FRAMES(a);
     shmem_publish(a, BW_SIGNAL_ENTRY, SHMEM_ALL, a.epoch);
     shmem_await(a, BW_SIGNAL_ENTRY, SHMEM_ALL, a.epoch);
     for (uint32_t i = shmem_thread(); i < a.vectors; i += BW_SHMEM_COPY_VECTORS * step) {
@@ -119,8 +165,13 @@ template <bool EACH> BW_DEVICE void shmem_pull(const shmem_args &a)
         for (uint32_t d = 1; d <= a.ranks; d++) {
             const uint32_t r = shmem_peer(a, d);
 
-            shmem_load_batch(v, shmem_in(a, r) + (EACH ? shmem_part(a, a.rank) : 0), i, step,
-                             a.vectors);
+            {
+                BW_FRAME_OWN(a, shmem_get_frame(a, r));
+                shmem_load_batch(v, shmem_in(a, r) + (EACH ? shmem_part(a, a.rank) : 0), i, step,
+                                 a.vectors);
+                BW_FRAME_HAVE(a, v);
+            }
+            BW_FRAME_OWN(a, FRAME_COPY_OUT);
             shmem_store_batch(shmem_out(a, a.rank) + shmem_part(a, r), v, i, step, a.vectors);
         }
     }
@@ -145,15 +196,26 @@ template <bool WHOLE> BW_DEVICE void shmem_pull_sum(const shmem_args &a)
     uint4 sum[BW_SHMEM_COPY_VECTORS], v[BW_SHMEM_COPY_VECTORS];
 
     shmem_begin();
+    BW_FRAMES(a);
     shmem_publish(a, BW_SIGNAL_ENTRY, SHMEM_ALL, a.epoch);
     shmem_await(a, BW_SIGNAL_ENTRY, SHMEM_ALL, a.epoch);
     for (uint32_t i = shmem_thread(); i < a.vectors; i += BW_SHMEM_COPY_VECTORS * step) {
-        shmem_load_batch(sum, shmem_in(a, 0) + offset, i, step, a.vectors);
+        {
+            BW_FRAME_OWN(a, shmem_get_frame(a, 0));
+            shmem_load_batch(sum, shmem_in(a, 0) + offset, i, step, a.vectors);
+        }
     BW_UNROLL_1
         for (uint32_t r = 1; r < a.ranks; r++) {
-            shmem_load_batch(v, shmem_in(a, r) + offset, i, step, a.vectors);
+            {
+                BW_FRAME_OWN(a, shmem_get_frame(a, r));
+                shmem_load_batch(v, shmem_in(a, r) + offset, i, step, a.vectors);
+                BW_FRAME_HAVE(a, v);
+            }
+            BW_FRAME_OWN(a, FRAME_REDUCE);
             shmem_add_batch(a.dtype, sum, v);
+            BW_FRAME_HAVE(a, sum);
         }
+        BW_FRAME_OWN(a, FRAME_FINALIZE);
         shmem_store_batch(shmem_out(a, a.rank), sum, i, step, a.vectors);
     }
     shmem_finish(a);

@@ -17,8 +17,9 @@
  */
 #include "shmem_route.h"
 
-#define SHMEM_ROUTED(name, blocks_a_sm) \
-    BW_KERNEL BW_BOUNDS_2(BW_SHMEM_THREADS, blocks_a_sm) name(BW_PARAM bw_route_args a)
+#define SHMEM_ROUTED(name, blocks_a_sm)                  \
+    BW_KERNEL BW_BOUNDS_2(BW_SHMEM_THREADS, blocks_a_sm) \
+    BW_FRAMES_NAME(name)(BW_PARAM bw_route_args a)
 
 /*
  * SM store, src = the user's tokens, dst = the peers' receive areas in

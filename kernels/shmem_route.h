@@ -6,8 +6,6 @@
 #include "shmem_device.h"
 #include "shmem_route_params.h"
 
-#define BW_DEVICE_MEMBER __device__ __forceinline__
-
 #ifdef __CUDACC__
 BW_DEVICE float shmem_half_to_float(uint32_t half)
 {

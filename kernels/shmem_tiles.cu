@@ -56,8 +56,14 @@ template <shmem_tiles HOW> BW_DEVICE void shmem_tile_push(const shmem_args &a, s
         const uint32_t end = shmem_tile_end<HOW>(a, tile, r);
         uint4 v[BW_SHMEM_TILE_VECTORS];
 
-        shmem_load_batch(v, shmem_in(a, a.rank) + (shmem_tiles_each<HOW>() ? shmem_part(a, r) : 0),
-                         i, blockDim.x, end);
+        {
+            BW_FRAME(a, FRAME_COPY_IN);
+            shmem_load_batch(v,
+                             shmem_in(a, a.rank) + (shmem_tiles_each<HOW>() ? shmem_part(a, r) : 0),
+                             i, blockDim.x, end);
+            BW_FRAME_HAVE(a, v);
+        }
+        BW_FRAME(a, FRAME_REMOTE_PUT);
         shmem_scratch_batch(shmem_slot(a, r, a.slot, a.rank), v, i, blockDim.x, end);
     }
 }
@@ -74,6 +80,7 @@ BW_DEVICE const uint4 *shmem_tile_source(const shmem_args &a, uint32_t r)
 
 template <shmem_tiles HOW> BW_DEVICE void shmem_tile_copy(const shmem_args &a, shmem_tile tile)
 {
+    BW_FRAME(a, FRAME_COPY_OUT);
     const uint32_t i = tile.first + threadIdx.x;
 
     BW_UNROLL_1
@@ -96,19 +103,25 @@ template <shmem_tiles HOW> BW_DEVICE void shmem_tile_add(const shmem_args &a, sh
     const uint32_t end = shmem_tile_end<HOW>(a, tile, a.rank);
     uint4 sum[BW_SHMEM_TILE_VECTORS], v[BW_SHMEM_TILE_VECTORS];
 
-    shmem_load_batch(sum, shmem_tile_source<HOW>(a, 0), i, blockDim.x, end);
-    BW_UNROLL_1
-    for (uint32_t r = 1; r < a.ranks; r++) {
-        shmem_load_batch(v, shmem_tile_source<HOW>(a, r), i, blockDim.x, end);
-        shmem_add_batch(a.dtype, sum, v);
+    {
+        BW_FRAME(a, FRAME_REDUCE);
+        shmem_load_batch(sum, shmem_tile_source<HOW>(a, 0), i, blockDim.x, end);
+        BW_UNROLL_1
+        for (uint32_t r = 1; r < a.ranks; r++) {
+            shmem_load_batch(v, shmem_tile_source<HOW>(a, r), i, blockDim.x, end);
+            shmem_add_batch(a.dtype, sum, v);
+        }
+        BW_FRAME_HAVE(a, sum);
     }
     if constexpr (HOW == TILES_TWO_SHOT) {
         BW_UNROLL_1
         for (uint32_t d = 1; d <= a.ranks; d++) {
+            BW_FRAME(a, d < a.ranks ? FRAME_REMOTE_PUT : FRAME_FINALIZE);
             shmem_store_batch(shmem_out(a, shmem_peer(a, d)) + shmem_part(a, a.rank), sum, i,
                               blockDim.x, end);
         }
     } else {
+        BW_FRAME(a, FRAME_FINALIZE);
         shmem_store_batch(shmem_out(a, a.rank), sum, i, blockDim.x, end);
     }
 }
@@ -153,6 +166,7 @@ template <shmem_tiles HOW> BW_DEVICE void shmem_run_tiles(const shmem_args &a)
     const bool sends = HOW != TILES_BROADCAST || a.rank == a.root;
 
     shmem_begin();
+    BW_FRAMES(a);
     shmem_credit<HOW>(a);
     for (uint32_t s = 0; s < steps + SHMEM_TILE_LAG; s++) {
         if (s < steps && sends) {

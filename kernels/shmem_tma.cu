@@ -34,6 +34,7 @@ template <uint32_t LAYOUT> BW_DEVICE shmem_item shmem_item_at(const shmem_args &
 template <uint32_t LAYOUT>
 BW_DEVICE void shmem_item_load(const shmem_args &a, uint32_t k, char *ring, uint64_t *barriers)
 {
+    BW_FRAME_OWN(a, FRAME_COPY_IN);
     const shmem_item item = shmem_item_at<LAYOUT>(a, k);
     const uint64_t message =
         LAYOUT == BW_LAYOUT_ALL_TO_ALL ? (uint64_t)shmem_part(a, item.peer) * 16 : 0;
@@ -47,6 +48,7 @@ BW_DEVICE void shmem_item_load(const shmem_args &a, uint32_t k, char *ring, uint
 template <uint32_t LAYOUT>
 BW_DEVICE void shmem_item_store(const shmem_args &a, uint32_t k, const char *ring)
 {
+    BW_FRAME_OWN(a, FRAME_REMOTE_PUT); /* its copy to this rank's own output as well */
     const shmem_item item = shmem_item_at<LAYOUT>(a, k);
     const char *stage = ring + k % SHMEM_TMA_STAGES * SHMEM_TMA_BYTES;
     const uint64_t at =
@@ -77,6 +79,7 @@ template <uint32_t LAYOUT> BW_DEVICE uint32_t shmem_item_count(const shmem_args 
 /* One thread. Whether the stage of an older item may be loaded again. */
 template <uint32_t LAYOUT> BW_DEVICE void shmem_item_free(const shmem_args &a)
 {
+    BW_FRAME_OWN(a, FRAME_BULK_WAIT);
     if (LAYOUT == BW_LAYOUT_ALL_TO_ALL) {
         bw_bulk_wait_read<SHMEM_TMA_STAGES - SHMEM_TMA_AHEAD>();
     } else if (a.ranks == 2) {
@@ -90,13 +93,17 @@ template <uint32_t LAYOUT>
 BW_DEVICE void shmem_run_items(const shmem_args &a, uint32_t items, char *ring, uint64_t *barriers)
 {
     for (uint32_t k = 0; k < items; k++) {
-        bw_bulk_wait(&barriers[k % SHMEM_TMA_STAGES], k / SHMEM_TMA_STAGES & 1);
+        {
+            BW_FRAME_OWN(a, FRAME_COPY_IN);
+            bw_bulk_wait(&barriers[k % SHMEM_TMA_STAGES], k / SHMEM_TMA_STAGES & 1);
+        }
         shmem_item_store<LAYOUT>(a, k, ring);
         if (k + SHMEM_TMA_AHEAD < items) {
             shmem_item_free<LAYOUT>(a);
             shmem_item_load<LAYOUT>(a, k + SHMEM_TMA_AHEAD, ring, barriers);
         }
     }
+    BW_FRAME_OWN(a, FRAME_BULK_WAIT);
     bw_bulk_wait_all();
 }
 
@@ -114,6 +121,7 @@ BW_DEVICE void shmem_run_tma(const shmem_args &a, char *ring, uint64_t *barriers
         }
     }
     shmem_begin();
+    BW_FRAMES(a);
     if (!is_broadcast || !sends) {
         shmem_permit(a, senders);
     }
@@ -143,7 +151,7 @@ BW_DEVICE void shmem_run_tma(const shmem_args &a, char *ring, uint64_t *barriers
 #endif
 
 #define SHMEM_TMA(name, layout)                                                          \
-    BW_KERNEL BW_BOUNDS(BW_SHMEM_TMA_THREADS) name(BW_PARAM bw_shmem_args a) \
+    BW_KERNEL BW_BOUNDS(BW_SHMEM_TMA_THREADS) BW_FRAMES_NAME(name)(BW_PARAM bw_shmem_args a) \
     {                                                                                    \
         SHMEM_TMA_BODY(layout)                                                           \
     }

@@ -119,6 +119,7 @@ BW_DEVICE void shmem_poison_again(const shmem_args &a, uint32_t r, const shmem_g
 {
     uint4 *old = shmem_slot(a, a.rank, a.slot_clear, r);
 
+    BW_FRAME_OWN(a, FRAME_FINALIZE);
     BW_UNROLL
     for (int u = 0; u < U; u++) {
         if (shmem_has_group(g, u) && !BW_SHMEM_FAULT(3, a.rank)) {
@@ -139,20 +140,23 @@ BW_DEVICE void shmem_receive_groups(const shmem_args &a, uint32_t r, const shmem
     shmem_patience patience = {0, 0};
     bool is_there;
 
-    do {
-        BW_UNROLL
-        for (int u = 0; u < U; u++) {
+    {
+        BW_FRAME_OWN(a, FRAME_WORD_WAIT);
+        do {
             BW_UNROLL
-            for (uint32_t j = 0; j < P::WORDS && shmem_has_group(g, u); j++) {
-                w[u][j] = shmem_load_pair(slot + shmem_word_at<P>(g.first + u * g.step, j));
+            for (int u = 0; u < U; u++) {
+                BW_UNROLL
+                for (uint32_t j = 0; j < P::WORDS && shmem_has_group(g, u); j++) {
+                    w[u][j] = shmem_load_pair(slot + shmem_word_at<P>(g.first + u * g.step, j));
+                }
             }
-        }
-        is_there = true;
-        BW_UNROLL
-        for (int u = 0; u < U; u++) {
-            is_there = is_there && (!shmem_has_group(g, u) || P::is_there(w[u], a.epoch));
-        }
-    } while (!is_there && !BW_SHMEM_FAULT(13, a.rank) && !shmem_gives_up(a, patience));
+            is_there = true;
+            BW_UNROLL
+            for (int u = 0; u < U; u++) {
+                is_there = is_there && (!shmem_has_group(g, u) || P::is_there(w[u], a.epoch));
+            }
+        } while (!is_there && !BW_SHMEM_FAULT(13, a.rank) && !shmem_gives_up(a, patience));
+    }
     BW_UNROLL
     for (int u = 0; u < U; u++) {
         d[u] = shmem_has_group(g, u) ? P::unpack(w[u]) : make_uint4(0, 0, 0, 0);
@@ -178,15 +182,20 @@ BW_DEVICE void shmem_words_send(const shmem_args &a, const shmem_groups &g)
         return;
     }
     if (!each) {
+        BW_FRAME_OWN(a, FRAME_COPY_IN);
         shmem_load_groups<U>(d, shmem_in(a, a.rank), g, a.vectors);
+        BW_FRAME_HAVE(a, d);
     }
     BW_UNROLL_1
     for (uint32_t k = 1; k < a.ranks; k++) {
         const uint32_t r = shmem_peer(a, k);
 
         if (each) {
+            BW_FRAME_OWN(a, FRAME_COPY_IN);
             shmem_load_groups<U>(d, shmem_in(a, a.rank) + shmem_part(a, r), g, a.vectors);
+            BW_FRAME_HAVE(a, d);
         }
+        BW_FRAME_OWN(a, FRAME_REMOTE_PUT);
         BW_UNROLL
         for (int u = 0; u < U; u++) {
             if (shmem_has_group(g, u)) {
@@ -194,10 +203,11 @@ BW_DEVICE void shmem_words_send(const shmem_args &a, const shmem_groups &g)
             }
         }
     }
-    if (LAYOUT == BW_LAYOUT_ALL_TO_ALL) {
-        shmem_load_groups<U>(d, shmem_in(a, a.rank) + shmem_part(a, a.rank), g, a.vectors);
-    }
     if (LAYOUT != BW_LAYOUT_REDUCE_SCATTER && LAYOUT != BW_LAYOUT_ALL_REDUCE) {
+        BW_FRAME_OWN(a, FRAME_COPY_OUT);
+        if (LAYOUT == BW_LAYOUT_ALL_TO_ALL) {
+            shmem_load_groups<U>(d, shmem_in(a, a.rank) + shmem_part(a, a.rank), g, a.vectors);
+        }
         shmem_store_groups<U>(shmem_out(a, a.rank) +
                                   (LAYOUT == BW_LAYOUT_BROADCAST ? 0 : shmem_part(a, a.rank)),
                               d, g, a.vectors);
@@ -217,6 +227,7 @@ BW_DEVICE void shmem_words_reduce(const shmem_args &a, const shmem_groups &g)
     uint4 sum[U], d[U];
 
     if (first == a.rank) {
+        BW_FRAME_OWN(a, FRAME_COPY_IN);
         shmem_load_groups<U>(sum, own, g, a.vectors);
     } else {
         shmem_receive_groups<P, U>(a, first, g, sum);
@@ -227,12 +238,16 @@ BW_DEVICE void shmem_words_reduce(const shmem_args &a, const shmem_groups &g)
             continue;
         }
         if (r == a.rank) {
+            BW_FRAME_OWN(a, FRAME_COPY_IN);
             shmem_load_groups<U>(d, own, g, a.vectors);
         } else {
             shmem_receive_groups<P, U>(a, r, g, d);
         }
+        BW_FRAME_OWN(a, FRAME_REDUCE);
         shmem_add_batch(a.dtype, sum, d);
+        BW_FRAME_HAVE(a, sum);
     }
+    BW_FRAME_OWN(a, FRAME_FINALIZE);
     shmem_store_groups<U>(shmem_out(a, a.rank), sum, g, a.vectors);
 }
 
@@ -248,6 +263,7 @@ BW_DEVICE void shmem_words_copy_out(const shmem_args &a, const shmem_groups &g)
         const uint32_t r = LAYOUT == BW_LAYOUT_BROADCAST ? a.root : shmem_peer(a, k);
 
         shmem_receive_groups<P, U>(a, r, g, d);
+        BW_FRAME_OWN(a, FRAME_COPY_OUT);
         shmem_store_groups<U>(shmem_out(a, a.rank) +
                                   (LAYOUT == BW_LAYOUT_BROADCAST ? 0 : shmem_part(a, r)),
                               d, g, a.vectors);
@@ -270,6 +286,7 @@ template <uint32_t LAYOUT, class P, int U> BW_DEVICE void shmem_run_words(const 
     shmem_groups g = {blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x, count};
 
     shmem_begin();
+    BW_FRAMES(a);
     if (LAYOUT == BW_LAYOUT_BROADCAST) {
         shmem_credit<TILES_BROADCAST>(a);
     }

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frames: how an operator's kernel is split into what it spends its time with.
+ * kernels.cu is compiled without BW_PROFILE: there all of this is nothing at
+ * all. profile.cu is compiled with it, and makes of each kernel a twin whose
+ * name ends with _prof. To give a new kernel frames:
+ *  - define it by SHMEM_KERNEL, or with its name in BW_FRAMES_NAME(); its
+ *    argument `a` has a member `frames` (struct bw_frame_args);
+ *  - BW_FRAMES(a); once, behind shmem_begin(): the kernel's window begins here
+ *    and ends where the scope does;
+ *  - BW_FRAME(a, FRAME_...); where all threads of the block come by, or
+ *    BW_FRAME_OWN where a thread may come by alone: the frame ends where the
+ *    scope does, and may have others inside, but never itself;
+ *  - BW_FRAME_HAVE(a, v); at the end of a frame that loads: without it the
+ *    wait for the data is counted where they are first used;
+ *  - name it in BW_OPERATOR_KERNELS (bwtool/kernels.h), and give it a row TWIN
+ *    in tests/sim/kernels/twin_rows.h.
+ * shmem_permit, shmem_publish and shmem_await have their frames already.
+ *
+ * Thread 0 of a block reads the clock, accounts in shared memory and writes one
+ * record when it ends; nothing is read back, so that a launch adds little.
+ */
+#ifndef BW_SHMEM_FRAMES_H
+#define BW_SHMEM_FRAMES_H
+
+#ifndef BW_PROFILE
+
+#define BW_FRAMES_NAME(name) name
+#define BW_FRAMES(a)
+#define BW_FRAME(a, frame)
+#define BW_FRAME_OWN(a, frame)
+#define BW_FRAME_HAVE(a, v)
+
+#else
+
+#include "device.h"
+#include "frame_params.h"
+
+
+#define BW_FRAMES_NAME(name) name##_prof
+
+/* A build for a CPU may make a frame last, and has a clock that ends with the kernel. */
+#ifndef BW_FRAME_FAULT
+#define BW_FRAME_FAULT(rank, frame) ((void)0)
+#endif
+#ifndef BW_FRAMES_OVER
+#define BW_FRAMES_OVER() ((void)0)
+#endif
+
+struct bw_frames_shared {
+    uint64_t begin_ns, begin_cycles;
+    uint64_t opened[FRAMES_MAX];
+    uint32_t outer[FRAMES_MAX]; /* as `current` was when that frame was entered */
+    bw_frame_record records[FRAMES_MAX];
+    uint32_t current; /* 1 + the innermost frame that is open; 0: none */
+    volatile uint32_t sink;
+};
+
+BW_DEVICE bw_frames_shared &bw_frames_here(void)
+{
+    __shared__ bw_frames_shared here;
+
+    return here;
+}
+
+BW_DEVICE uint64_t bw_cycles(void)
+{
+    return (uint64_t)clock64();
+}
+
+BW_DEVICE void bw_frame_enter(uint32_t frame)
+{
+    bw_frames_shared &s = bw_frames_here();
+
+    s.outer[frame] = s.current;
+    s.records[frame].parents |= 1u << s.current;
+    s.current = frame + 1;
+    s.opened[frame] = bw_cycles();
+}
+
+BW_DEVICE void bw_frame_leave(uint32_t frame)
+{
+    bw_frames_shared &s = bw_frames_here();
+    bw_frame_record &r = s.records[frame];
+    const uint64_t cycles = bw_cycles() - s.opened[frame];
+
+    s.current = s.outer[frame];
+    if (s.current != 0) {
+        s.records[s.current - 1].children += cycles;
+    }
+    r.sum += cycles;
+    r.min = r.count == 0 ? cycles : min(r.min, cycles);
+    r.max = r.count == 0 ? cycles : max(r.max, cycles);
+    r.first = r.count == 0 ? cycles : r.first;
+    r.last = cycles;
+    r.count++;
+}
+
+/* The kernel's window, in the one thread that keeps the account. */
+struct bw_frames_scope {
+    const bw_frame_args &args;
+
+    BW_DEVICE_MEMBER bw_frames_scope(const bw_frame_args &a) : args(a)
+    {
+        bw_frames_shared &s = bw_frames_here();
+
+        if (threadIdx.x == 0) {
+            for (int f = 0; f < FRAMES_MAX; f++) {
+                s.records[f].count = 0;
+                s.records[f].parents = 0;
+                s.records[f].sum = 0;
+                s.records[f].children = 0;
+            }
+            s.current = 0;
+            s.begin_ns = bw_now_ns();
+            s.begin_cycles = bw_cycles();
+        }
+    }
+    BW_DEVICE_MEMBER ~bw_frames_scope()
+    {
+        bw_frames_shared &s = bw_frames_here();
+        bw_frame_cta *to = (bw_frame_cta *)args.records + (uint64_t)args.slot * args.ctas;
+
+        if (threadIdx.x != 0 || args.records == 0 || blockIdx.x >= args.ctas) {
+            return;
+        }
+        BW_FRAMES_OVER();
+        to += blockIdx.x;
+        to->cycles = bw_cycles() - s.begin_cycles;
+        to->begin_ns = s.begin_ns;
+        to->end_ns = bw_now_ns();
+        to->sm = bw_sm();
+        to->is_written = 1;
+        for (int f = 0; f < FRAMES_MAX; f++) {
+            to->frames[f].count = s.records[f].count;
+            if (s.records[f].count != 0) {
+                to->frames[f] = s.records[f];
+            }
+        }
+    }
+};
+
+/* One frame, from here to the scope's end. */
+template <bool IS_OWN> struct bw_frame_scope {
+    const bw_frame_args &args;
+    const uint32_t frame;
+
+    BW_DEVICE_MEMBER bw_frame_scope(const bw_frame_args &a, uint32_t f) : args(a), frame(f)
+    {
+        if (!IS_OWN && args.is_sync != 0) {
+            __syncthreads();
+        }
+        if (threadIdx.x == 0) {
+            bw_frame_enter(frame);
+        }
+    }
+    BW_DEVICE_MEMBER ~bw_frame_scope()
+    {
+        if (!IS_OWN && args.is_sync != 0) {
+            __syncthreads();
+        }
+        if (threadIdx.x == 0) {
+            BW_FRAME_FAULT(args.rank, frame);
+            bw_frame_leave(frame);
+        }
+    }
+};
+
+/* Goes on when the values are there: a branch needs them, and no compiler can tell the outcome. */
+template <int U> BW_DEVICE void bw_frame_have(bool is_sync, const uint4 (&v)[U])
+{
+    uint32_t mixed = 0;
+
+    if (threadIdx.x != 0 && !is_sync) {
+        return;
+    }
+    BW_UNROLL
+    for (int u = 0; u < U; u++) {
+        mixed ^= v[u].x;
+    }
+    if (mixed == 0x7b1d5a3fu) {
+        bw_frames_here().sink = mixed;
+    }
+}
+
+#define BW_FRAME_CAT_(a, b) a##b
+#define BW_FRAME_CAT(a, b)  BW_FRAME_CAT_(a, b)
+#define BW_FRAMES(a)        const bw_frames_scope frames_scope_((a).frames)
+#define BW_FRAME(a, frame) \
+    const bw_frame_scope<false> BW_FRAME_CAT(frame_scope_, __LINE__)((a).frames, frame)
+#define BW_FRAME_OWN(a, frame) \
+    const bw_frame_scope<true> BW_FRAME_CAT(frame_scope_, __LINE__)((a).frames, frame)
+#define BW_FRAME_HAVE(a, v) bw_frame_have((a).frames.is_sync != 0, v)
+
+#endif
+#endif
