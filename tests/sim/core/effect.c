@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +129,24 @@ static void set_memory(const struct sim_op *op)
 
 /* --- kernels -------------------------------------------------------------- */
 
+/* What a word of a launch whose clocks go on takes; 0: they do not. */
+static double step_ns_of(const struct sim_op *op)
+{
+    const struct sim_work *work = &op->work;
+    const double took = op->moved_ns - op->begun_ns;
+    const double blocks = (double)op->grid.x * op->grid.y * op->grid.z;
+    const double threads = (double)op->block.x * op->block.y * op->block.z;
+    double words = 0;
+
+    for (int i = 0; i < work->count; i++) {
+        words += ((work->moves[i].src != NULL) + (work->moves[i].dst != NULL)) *
+                 work->moves[i].bytes / 16;
+    }
+    words /= blocks * (work->movers < threads ? work->movers : threads);
+    words = work->steps > 0 ? work->steps : words;
+    return work->movers == 0 ? 0 : fmax(took / fmax(words, 1), 1e-9);
+}
+
 static struct sim_time time_of(const struct sim_op *op)
 {
     const int gpu = op->stream->ctx->gpu;
@@ -139,6 +158,9 @@ static struct sim_time time_of(const struct sim_op *op)
         .cycles_per_ns = sim.machine.gpus[gpu].clock_khz * 1e-6,
         .timer_ns = sim.machine.timer_ns,
         .passes = op->passes,
+        .tick_ns = sim.machine.timer_tick_ns > 1 ? sim.machine.timer_tick_ns : 1,
+        .step_ns = step_ns_of(op),
+        .sms = (unsigned)sim.machine.gpus[gpu].sm_count,
     };
 
     for (int i = 0; i < op->work.count && op->passes > 0; i++) {
@@ -255,8 +277,10 @@ static void finish_kernel(struct sim_op *op)
 /* False while threads spin. */
 static bool run_kernel(struct sim_op *op)
 {
-    const struct sim_time time = time_of(op);
+    struct sim_time time;
 
+    op->moved_ns = op->run == NULL ? sim.now_ns : op->moved_ns;
+    time = time_of(op);
     if (op->run == NULL) {
         op->is_short = shorten(op);
         if (op->is_short && op->kernel->account == NULL) {

@@ -40,6 +40,7 @@ static const struct form {
     {"copy NS", set_machine, offsetof(struct sim_machine, copy_ns)},
     {"launch NS", set_machine, offsetof(struct sim_machine, launch_ns)},
     {"timer NS", set_machine, offsetof(struct sim_machine, timer_ns)},
+    {"timer_tick NS", set_machine, offsetof(struct sim_machine, timer_tick_ns)},
     {"jitter PART", set_machine, offsetof(struct sim_machine, jitter)},
     {"patience MS MS", set_machine, offsetof(struct sim_machine, patience_ms)},
     {"gpu RANGE name TEXT", set_name, 0},

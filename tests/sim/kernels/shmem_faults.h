@@ -36,4 +36,23 @@ static inline bool sim_shmem_fault(unsigned kind, unsigned rank)
 }
 #define BW_SHMEM_FAULT(fault, rank) sim_shmem_fault(fault, rank)
 
+/* SIM_FRAME_DELAY="RANK:BLOCK:FRAME:NS": that frame of that block lasts longer, each time. */
+static inline void sim_frame_delay(unsigned rank, unsigned block, unsigned frame)
+{
+    static unsigned long wanted[4];
+    static bool is_read, is_wanted;
+
+    if (!is_read) {
+        const char *text = getenv("SIM_FRAME_DELAY");
+
+        is_read = true;
+        is_wanted = text != nullptr && sscanf(text, "%lu:%lu:%lu:%lu", &wanted[0], &wanted[1],
+                                              &wanted[2], &wanted[3]) == 4;
+    }
+    if (is_wanted && rank == wanted[0] && block == wanted[1] && frame == wanted[2]) {
+        sim_delay((double)wanted[3]);
+    }
+}
+#define BW_FRAME_FAULT(rank, frame) sim_frame_delay(rank, blockIdx.x, frame)
+
 #endif
