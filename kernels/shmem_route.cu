@@ -33,18 +33,27 @@ SHMEM_ROUTED(bw_shmem_push_dispatch, 2)
     uint4 v[BW_SHMEM_COPY_VECTORS];
 
     shmem_begin();
+    BW_FRAMES(a.s);
     shmem_permit(a.s, SHMEM_ALL);
-    shmem_load_batch(v, shmem_in(a.s, a.s.rank), i, step, a.s.total);
+    {
+        BW_FRAME(a.s, FRAME_COPY_IN);
+        shmem_load_batch(v, shmem_in(a.s, a.s.rank), i, step, a.s.total);
+    }
     shmem_await(a.s, BW_SIGNAL_ENTRY, SHMEM_ALL, a.s.epoch);
     while (i < a.s.total) {
-        BW_UNROLL
-        for (int u = 0; u < BW_SHMEM_COPY_VECTORS; u++) {
-            if (i + u * (uint64_t)step < a.s.total) {
-                route_store<false>(a, i + u * step, v[u]);
+        {
+            BW_FRAME_OWN(a.s, FRAME_REMOTE_PUT); /* rows that stay on this rank as well */
+            BW_UNROLL
+            for (int u = 0; u < BW_SHMEM_COPY_VECTORS; u++) {
+                if (i + u * (uint64_t)step < a.s.total) {
+                    route_store<false>(a, i + u * step, v[u]);
+                }
             }
         }
+        BW_FRAME_OWN(a.s, FRAME_COPY_IN);
         i += BW_SHMEM_COPY_VECTORS * step;
         shmem_load_batch(v, shmem_in(a.s, a.s.rank), i, step, a.s.total);
+        BW_FRAME_HAVE(a.s, v);
     }
     shmem_finish(a.s);
 }
@@ -56,6 +65,7 @@ BW_DEVICE int32_t route_row_here(const bw_route_args &a, uint32_t r, uint32_t to
     const int32_t *dst = route_entries(a, is_mine ? a.dst : a.s.window[r] + a.dst_offset, token);
     const int32_t *slot = route_entries(a, is_mine ? a.slot : a.s.window[r] + a.slot_offset, token);
 
+    BW_FRAME_OWN(a.s, FRAME_LAYOUT);
     for (uint32_t j = 0; j < a.width; j++) {
         if (dst[j] == (int32_t)a.s.rank) {
             return slot[j];
@@ -75,6 +85,7 @@ SHMEM_ROUTED(bw_shmem_pull_dispatch, 2)
     uint4 v[BW_SHMEM_COPY_VECTORS];
 
     shmem_begin();
+    BW_FRAMES(a.s);
     shmem_publish(a.s, BW_SIGNAL_ENTRY, SHMEM_ALL, a.s.epoch);
     shmem_await(a.s, BW_SIGNAL_ENTRY, SHMEM_ALL, a.s.epoch);
     for (uint32_t t = shmem_thread() / 32; t < a.tokens; t += warps) {
@@ -86,7 +97,12 @@ SHMEM_ROUTED(bw_shmem_pull_dispatch, 2)
             uint4 *dst = shmem_out(a.s, a.s.rank) + route_row(a, (uint32_t)row);
 
             for (uint32_t i = lane; row >= 0 && i < a.s.vectors; i += 32 * BW_SHMEM_COPY_VECTORS) {
-                shmem_load_batch(v, src, i, 32, a.s.vectors);
+                {
+                    BW_FRAME_OWN(a.s, shmem_get_frame(a.s, r));
+                    shmem_load_batch(v, src, i, 32, a.s.vectors);
+                    BW_FRAME_HAVE(a.s, v);
+                }
+                BW_FRAME_OWN(a.s, FRAME_COPY_OUT);
                 shmem_store_batch(dst, v, i, 32, a.s.vectors);
             }
         }
@@ -102,6 +118,7 @@ SHMEM_ROUTED(bw_shmem_pull_dispatch, 2)
 SHMEM_ROUTED(bw_shmem_pull_combine, 2)
 {
     shmem_begin();
+    BW_FRAMES(a.s);
     shmem_publish(a.s, BW_SIGNAL_ENTRY, SHMEM_ALL, a.s.epoch);
     shmem_await(a.s, BW_SIGNAL_ENTRY, SHMEM_ALL, a.s.epoch);
     route_add<false>(a, shmem_thread(), shmem_threads(), a.s.total);

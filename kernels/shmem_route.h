@@ -174,18 +174,23 @@ BW_DEVICE void route_add_batch(const bw_route_args &a, uint32_t i, uint32_t step
     for (uint32_t j = 0; j < a.width; j++) {
         bool is_there[ROUTE_ADD_VECTORS];
 
-        BW_UNROLL
-        for (int u = 0; u < ROUTE_ADD_VECTORS; u++) {
-            const int32_t r = token[u] != ~0u ? route_entries(a, a.dst, token[u])[j] : -1;
+        {
+            BW_FRAME_OWN(a.s, SCRATCH ? FRAME_REDUCE : FRAME_REMOTE_GET);
+            BW_UNROLL
+            for (int u = 0; u < ROUTE_ADD_VECTORS; u++) {
+                const int32_t r = token[u] != ~0u ? route_entries(a, a.dst, token[u])[j] : -1;
 
-            is_there[u] = r >= 0;
-            if (is_there[u]) {
-                const uint32_t row = (uint32_t)route_entries(a, a.slot, token[u])[j];
+                is_there[u] = r >= 0;
+                if (is_there[u]) {
+                    const uint32_t row = (uint32_t)route_entries(a, a.slot, token[u])[j];
 
-                v[u] = shmem_load(route_partial_of<SCRATCH>(a, (uint32_t)r, row) +
-                                  (i + u * step - token[u] * a.s.vectors));
+                    v[u] = shmem_load(route_partial_of<SCRATCH>(a, (uint32_t)r, row) +
+                                      (i + u * step - token[u] * a.s.vectors));
+                }
             }
+            BW_FRAME_HAVE_SOME(a.s, v, is_there);
         }
+        BW_FRAME_OWN(a.s, FRAME_REDUCE);
         BW_UNROLL
         for (int u = 0; u < ROUTE_ADD_VECTORS; u++) {
             if (is_there[u]) {
@@ -193,6 +198,7 @@ BW_DEVICE void route_add_batch(const bw_route_args &a, uint32_t i, uint32_t step
             }
         }
     }
+    BW_FRAME_OWN(a.s, FRAME_FINALIZE);
     BW_UNROLL
     for (int u = 0; u < ROUTE_ADD_VECTORS; u++) {
         if (token[u] != ~0u) {

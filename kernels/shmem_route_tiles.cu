@@ -10,13 +10,18 @@ BW_DEVICE uint32_t route_edge(const bw_route_args &a, uint32_t r, uint32_t tile)
 
 /* Rows that lie one behind the other, from `src` to `dst`, by the whole block. */
 template <bool SCRATCH>
-BW_DEVICE void route_copy_rows(const uint4 *src, uint4 *dst, uint32_t vectors)
+BW_DEVICE void route_copy_rows(const shmem_args &a, const uint4 *src, uint4 *dst, uint32_t vectors)
 {
     const uint32_t step = blockDim.x;
     uint4 v[BW_SHMEM_TILE_VECTORS];
 
     for (uint32_t i = threadIdx.x; i < vectors; i += BW_SHMEM_TILE_VECTORS * step) {
-        shmem_load_batch(v, src, i, step, vectors);
+        {
+            BW_FRAME_OWN(a, SCRATCH ? FRAME_COPY_IN : FRAME_COPY_OUT);
+            shmem_load_batch(v, src, i, step, vectors);
+            BW_FRAME_HAVE(a, v);
+        }
+        BW_FRAME_OWN(a, SCRATCH ? FRAME_REMOTE_PUT : FRAME_COPY_OUT);
         if (SCRATCH) {
             shmem_scratch_batch(dst, v, i, step, vectors);
         } else {
@@ -44,7 +49,12 @@ struct route_dispatch {
 
         for (uint32_t i = part.first + threadIdx.x; i < part.end;
              i += BW_SHMEM_TILE_VECTORS * step) {
-            shmem_load_batch(v, shmem_in(a.s, a.s.rank), i, step, part.end);
+            {
+                BW_FRAME_OWN(a.s, FRAME_COPY_IN);
+                shmem_load_batch(v, shmem_in(a.s, a.s.rank), i, step, part.end);
+                BW_FRAME_HAVE(a.s, v);
+            }
+            BW_FRAME_OWN(a.s, FRAME_REMOTE_PUT); /* rows that stay on this rank as well */
             BW_UNROLL
             for (int u = 0; u < BW_SHMEM_TILE_VECTORS; u++) {
                 if (i + u * (uint64_t)step < part.end) {
@@ -62,7 +72,7 @@ struct route_dispatch {
             const uint32_t first = route_edge(a, r, tile);
 
             route_copy_rows<false>(
-                shmem_slot(a.s, a.s.rank, a.s.slot, r) + route_row(a, first),
+                a.s, shmem_slot(a.s, a.s.rank, a.s.slot, r) + route_row(a, first),
                 shmem_out(a.s, a.s.rank) + route_row(a, a.from[r] + first),
                 (route_edge(a, r, tile + 1) - first) * a.s.vectors);
         }
@@ -79,7 +89,7 @@ struct route_combine {
             const uint32_t first = route_edge(a, r, tile);
 
             route_copy_rows<true>(
-                shmem_in(a.s, a.s.rank) + route_row(a, a.from[r] + first),
+                a.s, shmem_in(a.s, a.s.rank) + route_row(a, a.from[r] + first),
                 shmem_slot(a.s, r, a.s.slot, a.s.rank) + route_row(a, first),
                 (route_edge(a, r, tile + 1) - first) * a.s.vectors);
         }
@@ -99,6 +109,7 @@ template <class HOW> BW_DEVICE void route_run_tiles(const bw_route_args &a)
         a.tiles > blockIdx.x ? (a.tiles - blockIdx.x + gridDim.x - 1) / gridDim.x : 0;
 
     shmem_begin();
+    BW_FRAMES(a.s);
     for (uint32_t s = 0; s < steps + SHMEM_TILE_LAG; s++) {
         if (s < steps) {
             HOW::push(a, blockIdx.x + s * gridDim.x);

@@ -89,6 +89,7 @@ struct bw_session {
     int own;                /* this rank's GPU; 0 in one process */
     struct bw_ranks *ranks; /* what all ranks have and share; NULL in one process */
     bool is_multicast_off;  /* by the options */
+    struct bw_twins *twins; /* per GPU: kernels with frames; NULL: not loaded */
     uint32_t seed;          /* of patterns that all ranks must know; the same in all ranks */
 };
 

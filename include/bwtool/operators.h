@@ -2,6 +2,7 @@
 #ifndef BW_OPERATORS_H
 #define BW_OPERATORS_H
 
+#include "frames.h"
 #include "route.h"
 #include "shmem_formulas.h"
 #include "testcase.h"
@@ -94,6 +95,7 @@ struct bw_shmem_request {
     unsigned ctas[BW_SHMEM_GRIDS_MAX]; /* to be tried, in this order; none: the default */
     unsigned ctas_count;
     bool is_swept; /* bytes_min and bytes_max were given for operators */
+    enum bw_profile_mode profile;
     /* Dispatch and combine: tokens (0: as many as the payload has), hidden, top_k, experts (0: the
      * default), skew and seed; the rest is not looked at. */
     struct bw_route_shape route;

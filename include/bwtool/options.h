@@ -2,6 +2,7 @@
 #ifndef BW_OPTIONS_H
 #define BW_OPTIONS_H
 
+#include "frames.h"
 #include "peak.h"
 #include "status.h"
 
@@ -55,6 +56,7 @@ struct bw_options {
     unsigned long long tokens, hidden, top_k, experts, route_seed; /* of dispatch, combine */
     double skew; /* --skew; infinite: all to one rank */
     bool perf;   /* --perf: a [PERF] line a rank                   */
+    enum bw_profile_mode profile;        /* --profile[=MODE]                               */
     bool dry_run;
     unsigned long long dry_run_gpus;       /* --dry-run=N; 0: this machine               */
     unsigned long long corrupt_word;       /* hidden test hook; UINT64_MAX: none         */

@@ -2,6 +2,7 @@
 #ifndef BW_SHMEM_H
 #define BW_SHMEM_H
 
+#include "frames.h"
 #include "measure.h"
 #include "operators.h"
 #include "peak.h"
@@ -33,7 +34,8 @@ struct bw_shmem_point {
     int busiest;                       /* the rank whose bytes make the bus factor */
     double operations;                 /* additions of the rank that has most */
     enum bw_shmem_pass pass;
-    unsigned rounds_checked; /* with a fresh pattern each, before anything was timed */
+    unsigned rounds_checked;       /* with a fresh pattern each, before anything was timed */
+    struct bw_frame_table *frames; /* --profile; NULL: not asked for, or it came to nothing */
     enum bw_status status;
     char *reason;
 };

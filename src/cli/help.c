@@ -30,7 +30,7 @@ static void print_option(FILE *out, const struct bw_option *row)
         snprintf(letter, sizeof letter, "-%c, ", row->letter);
     }
     width = fprintf(out, "  %s--%s", letter, row->name);
-    if (row->kind == OPTION_OPTIONAL_NUMBER) {
+    if (bw_options_word_is_optional(row)) {
         width += fprintf(out, "[=%s]", row->argument);
     } else if (row->argument != NULL) {
         width += fprintf(out, " %s", row->argument);

@@ -15,6 +15,7 @@ static struct bw_shmem_request request_of(const struct bw_options *options)
     struct bw_shmem_request request = {
         .bytes_min = options->buffer_bytes, .bytes_max = options->buffer_bytes, .factor = 2};
 
+    request.profile = options->profile;
     if (options->sweep.is_given) {
         request.bytes_min = options->sweep.min;
         request.bytes_max = options->sweep.max;

@@ -106,6 +106,11 @@ const struct bw_option bw_option_table[BW_OPTION_COUNT] = {
      "likely as 1/E^S, one all tokens to rank 0", false},
     {"route-seed", '\0', OPTION_NUMBER, AT(route_seed), NO_OFFSET, 0, (1ull << 63) - 1, "1", "N", NULL,
      "Dispatch, combine: another number, other routes", false},
+    {"profile", '\0', OPTION_PROFILE, AT(profile), NO_OFFSET, 0, 0, NULL, "MODE",
+     "a way to profile (light or sync)",
+     "Operators: run them once more with frames, which say\n"
+     "where the kernel spends its time: light (default), or\n"
+     "sync, with a barrier of the block at frames' edges", false},
     {"corrupt-word", '\0', OPTION_NUMBER, AT(corrupt_word), NO_OFFSET, 0, (1ull << 44) - 1, NULL,
      "N", NULL, "Spoil this 32-bit word of each destination", true},
 };

@@ -21,6 +21,7 @@ enum bw_option_kind {
     OPTION_DTYPE,
     OPTION_ALGORITHM,
     OPTION_SKEW, /* double, 0 to BW_ROUTE_SKEW_MAX; "one": BW_ROUTE_ONE_RANK      */
+    OPTION_PROFILE, /* enum bw_profile_mode, after '=' only; without, light        */
 };
 
 struct bw_option {
@@ -40,11 +41,14 @@ struct bw_option {
 /* Stands for "no member": offset 0 is a real one. */
 #define NO_OFFSET ((size_t)-1)
 
-enum { BW_OPTION_COUNT = 38 };
+enum { BW_OPTION_COUNT = 39 };
 extern const struct bw_option bw_option_table[BW_OPTION_COUNT];
 
 /* True for "64KB" and its like, which some read as 1000 and some as 1024. */
 bool bw_options_size_is_ambiguous(const char *text);
+
+/* True for rows whose word, if any, comes after '='. */
+bool bw_options_word_is_optional(const struct bw_option *row);
 
 /* Decimal digits, after an optional '+', of a number from min to max. */
 bool bw_options_number(const char *text, unsigned long long min, unsigned long long max,

@@ -110,6 +110,9 @@ static enum bw_status store(const struct parser *parser, const struct bw_option 
     case OPTION_SKEW:
         is_good = bw_options_skew(word, value);
         break;
+    case OPTION_PROFILE:
+        is_good = bw_profile_mode_find(word != NULL ? word : "light", value);
+        break;
     }
     return is_good ? BW_OK : BW_ERR_USAGE;
 }
@@ -128,9 +131,14 @@ static bool is_option(const char *word)
     return word[0] == '-' && word[1] != '\0' && !(word[1] >= '0' && word[1] <= '9');
 }
 
+bool bw_options_word_is_optional(const struct bw_option *row)
+{
+    return row->kind == OPTION_OPTIONAL_NUMBER || row->kind == OPTION_PROFILE;
+}
+
 static bool takes_word(const struct bw_option *row)
 {
-    return row->kind != OPTION_FLAG && row->kind != OPTION_OPTIONAL_NUMBER;
+    return row->kind != OPTION_FLAG && !bw_options_word_is_optional(row);
 }
 
 static bool takes_many(const struct bw_option *row)
@@ -217,9 +225,9 @@ static void getopt_tables(char *letters, struct option *longs)
             }
         }
         longs[i] = (struct option){.name = row->name, .val = LONG_BASE + (int)i};
-        longs[i].has_arg = takes_word(row)                       ? required_argument
-                           : row->kind == OPTION_OPTIONAL_NUMBER ? optional_argument
-                                                                 : no_argument;
+        longs[i].has_arg = takes_word(row)                    ? required_argument
+                           : bw_options_word_is_optional(row) ? optional_argument
+                                                              : no_argument;
     }
     *letters = '\0';
     longs[BW_OPTION_COUNT] = (struct option){0};

@@ -19,8 +19,13 @@ const char *bw_kernel_name(enum bw_kernel kernel)
 enum bw_status bw_kernel_launch(const struct bw_gpu *gpu, enum bw_kernel kernel, unsigned grid,
                                 unsigned block, CUstream stream, void **args)
 {
-    const CUresult res =
-        cu.LaunchKernel(gpu->functions[kernel], grid, 1, 1, block, 1, 1, 0, stream, args, NULL);
+    return bw_function_launch(gpu->functions[kernel], kernel, grid, block, stream, args);
+}
+
+enum bw_status bw_function_launch(CUfunction function, enum bw_kernel kernel, unsigned grid,
+                                  unsigned block, CUstream stream, void **args)
+{
+    const CUresult res = cu.LaunchKernel(function, grid, 1, 1, block, 1, 1, 0, stream, args, NULL);
     char what[64];
 
     if (res == CUDA_SUCCESS) {

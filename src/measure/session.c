@@ -260,6 +260,10 @@ void bw_session_close_all(struct bw_session *session)
     if (session->slips != NULL && !bw_cu_context_lost()) {
         CU_WARN(cu.MemFreeHost(session->slips));
     }
+    for (int i = 0; session->twins != NULL && i < session->gpus.count; i++) {
+        bw_twins_close(&session->twins[i]);
+    }
+    free(session->twins);
     bw_state_free(session->state);
     free(session->benches);
     free(session->gpu_node);

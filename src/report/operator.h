@@ -18,6 +18,10 @@ const char *bw_words_pass(enum bw_shmem_pass pass);
 /* Tables of results, of communication and, for sums, of computing; [PERF] lines if asked for. */
 void bw_text_operator(FILE *out, const struct bw_testcase_result *result);
 
+/* Frames of all points, or why there are none; and of one point. */
+void bw_text_frames(FILE *out, const struct bw_testcase_result *result);
+json_t *bw_json_frames(const struct bw_shmem_point *point);
+
 /* Members of a testcase in the JSON record. */
 json_t *bw_json_operator(const struct bw_testcase_result *result);
 

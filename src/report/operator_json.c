@@ -141,6 +141,9 @@ static json_t *point_of(const struct bw_shmem_result *shmem, size_t index)
     }
     bw_json_set(object, "pass", bw_json_text(bw_words_pass(p->pass)));
     bw_json_set(object, "is_best_grid", json_boolean(bw_operator_best(shmem, index) == index));
+    if (p->frames != NULL) {
+        bw_json_set(object, "frames", bw_json_frames(p));
+    }
     bw_json_set(object, "reason", bw_json_text(p->reason));
     return object;
 }

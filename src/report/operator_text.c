@@ -242,6 +242,7 @@ void bw_text_operator(FILE *out, const struct bw_testcase_result *result)
     print_routes(out, result);
     print_compute(out, result);
     print_best(out, result);
+    bw_text_frames(out, result);
     if (result->shmem->has_perf_lines) {
         print_perf(out, result->shmem);
     }

@@ -151,6 +151,7 @@ char *shmem_case_set(struct shmem_case *c, const struct bw_operator *row,
     c->row = row;
     c->placement = request->placement != PLACEMENT_AUTO ? request->placement : row->natural;
     c->ranks = machine->ranks;
+    c->profile_mode = request->profile;
     c->layout = layout_of(row->op);
     c->is_sum = bw_shmem_formula(row->op)->is_sum;
     c->rounds = row->op == SHMEM_PUT_SIGNAL ? ping_pongs : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program of an operator as a lane of the measuring loop: one lane a rank. */
-#include "shmem.h"
+#include "profile.h"
 
 #include "../measure/gate.h"
 #include "../measure/gpu_lane.h"
@@ -128,7 +128,9 @@ static enum bw_status enqueue(struct bw_lane *lane, const struct bw_round *round
     enum bw_status st = BW_OK;
 
     TRY(bw_gpu_use(lane->gpu));
+    shmem_profile_record(program->c, rank_of(lane), false);
     TRY(queue_iterations(lane, warm_of(lane)));
+    shmem_profile_record(program->c, rank_of(lane), true);
     /* After the warm-up: what it brought must not pass for what is measured. */
     if (is_checked(lane)) {
         TRY(shmem_spoil(program->c, rank_of(lane), round->seed, lane->stream));

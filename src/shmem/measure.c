@@ -174,6 +174,7 @@ void bw_shmem_result_free(struct bw_shmem_result *result)
         free(result->points[i].rank_kernel_us);
         free(result->points[i].rank_bytes);
         free(result->points[i].reason);
+        bw_frame_table_free(result->points[i].frames);
     }
     free(result->points);
     *result = (struct bw_shmem_result){0};

@@ -3,7 +3,7 @@
  * What one iteration of an operator is: a staging copy, a device barrier, the
  * kernel (or signals around copies by copy engines), a copy-out; by placement.
  */
-#include "shmem.h"
+#include "profile.h"
 
 #include "shmem_params.h"
 
@@ -65,7 +65,7 @@ void shmem_side_close(struct shmem_side *side, const struct shmem_case *c, int r
     *side = (struct shmem_side){0};
 }
 
-static enum bw_status launch(const struct bw_gpu *gpu, enum bw_kernel kernel, unsigned grid,
+static enum bw_status launch(CUfunction function, enum bw_kernel kernel, unsigned grid,
                              unsigned block, CUstream stream, void **args, bool overlaps)
 {
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
@@ -82,10 +82,10 @@ static enum bw_status launch(const struct bw_gpu *gpu, enum bw_kernel kernel, un
     char what[64];
 
     if (!overlaps || cu.LaunchKernelEx == NULL) {
-        return bw_kernel_launch(gpu, kernel, grid, block, stream, args);
+        return bw_function_launch(function, kernel, grid, block, stream, args);
     }
     attribute.value.programmaticStreamSerializationAllowed = 1;
-    res = cu.LaunchKernelEx(&config, gpu->functions[kernel], args, NULL);
+    res = cu.LaunchKernelEx(&config, function, args, NULL);
     if (res == CUDA_SUCCESS) {
         return BW_OK;
     }
@@ -138,7 +138,8 @@ static enum bw_status queue_sync(struct shmem_case *c, int r, enum bw_shmem_sign
     /* A broadcast's signals go one way: everybody's "you may write", then the root's "it is there".
      */
     a.root = c->row->op == SHMEM_BROADCAST ? a.root : UINT32_MAX;
-    return launch(c->rank[r].gpu, KERNEL_shmem_sync, 1, c->row->threads, stream, args, false);
+    return launch(c->rank[r].gpu->functions[KERNEL_shmem_sync], KERNEL_shmem_sync, 1,
+                  c->row->threads, stream, args, false);
 }
 
 /* CE put src = the user's input, dst = the peers' symmetric output: no staging. */
@@ -187,12 +188,17 @@ out:
 
 static enum bw_status queue_barrier(struct shmem_case *c, int r, CUstream stream, bool overlaps)
 {
+    CUfunction function = c->rank[r].gpu->functions[KERNEL_shmem_barrier];
     struct bw_shmem_args a = args_of(c, r);
     void *args[] = {&a};
 
     a.rounds = 1;
     c->rank[r].tick += a.rounds;
-    return launch(c->rank[r].gpu, KERNEL_shmem_barrier, 1, 128, stream, args, overlaps);
+    if (c->row->op == SHMEM_BARRIER) {
+        a.frames = shmem_profile_args(c, r);
+        function = shmem_profile_function(c, r);
+    }
+    return launch(function, KERNEL_shmem_barrier, 1, 128, stream, args, overlaps);
 }
 
 /* Put and get are the copy testcases' kernels, once over the message. */
@@ -237,13 +243,14 @@ static enum bw_status queue_operator(struct shmem_case *c, int r, CUstream strea
     rank->epoch++;
     rank->turn++;
     a = args_of(c, r);
+    a.frames = shmem_profile_args(c, r);
     rank->tick += c->tile_steps + c->rounds;
     if (shmem_is_routed(c->row->op)) {
         routed = shmem_route_args(c, r, &a);
         args[0] = &routed;
     }
-    return launch(rank->gpu, (enum bw_kernel)c->row->kernel, c->ctas, c->threads, stream, args,
-                  overlaps);
+    return launch(shmem_profile_function(c, r), (enum bw_kernel)c->row->kernel, c->ctas, c->threads,
+                  stream, args, overlaps);
 }
 
 /* The outside copies of placement B: before a pull, or behind a push. */

@@ -70,6 +70,8 @@ struct shmem_case {
     struct bw_route route; /* dispatch and combine */
     uint32_t tile_tokens, tiles;
     struct shmem_rank rank[BW_SHMEM_RANKS_MAX];
+    enum bw_profile_mode profile_mode; /* what is asked for */
+    struct shmem_profile *profile;     /* launches are of kernels with frames; NULL: plain ones */
 };
 
 /* What a window of the case needs. */
@@ -221,6 +223,18 @@ uint64_t shmem_next_bytes(const struct bw_operator *row, const struct bw_shmem_r
  */
 enum bw_status shmem_take_all(struct shmem_case *c, const struct bw_sampling *sampling, double peak,
                               struct bw_shmem_point *point);
+
+/* What one program took: microseconds an iteration, of the slowest rank and of each. */
+struct shmem_taken {
+    struct bw_stats us;
+    double *rank_us; /* medians, the caller's to free */
+    double mean_us;  /* over ranks */
+    unsigned long long iterations;
+};
+/* Collective. */
+enum bw_status shmem_take_program_all(struct shmem_case *c, enum shmem_program_kind kind,
+                                      const struct bw_sampling *sampling,
+                                      struct shmem_taken *taken);
 
 /* --- peak.c
  * -------------------------------------------------------------------------------------------- */

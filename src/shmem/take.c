@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One point: it is checked first, then its programs go through the measuring loop. */
-#include "shmem.h"
+#include "profile.h"
 
 #include "../measure/crew.h"
 
@@ -9,14 +9,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-
-/* What one program took: microseconds an iteration, of the slowest rank and of each. */
-struct taken {
-    struct bw_stats us;
-    double *rank_us; /* medians */
-    double mean_us;  /* over ranks */
-    unsigned long long iterations;
-};
 
 /* A launch of a ping-pong is many of its messages, to and fro. */
 static double messages_of(const struct shmem_case *c)
@@ -42,7 +34,7 @@ static enum bw_status stats_of(const struct shmem_case *c, const struct bw_crew 
 }
 
 static enum bw_status read_crew(const struct shmem_case *c, const struct bw_crew *crew,
-                                struct taken *taken)
+                                struct shmem_taken *taken)
 {
     const size_t lanes = crew->launch->lane_count;
     enum bw_status st = BW_OK;
@@ -67,8 +59,8 @@ out:
     return st;
 }
 
-static enum bw_status take_program_all(struct shmem_case *c, enum shmem_program_kind kind,
-                                       const struct bw_sampling *sampling, struct taken *taken)
+enum bw_status shmem_take_program_all(struct shmem_case *c, enum shmem_program_kind kind,
+                                      const struct bw_sampling *sampling, struct shmem_taken *taken)
 {
     struct shmem_program program = {.c = c, .kind = kind};
     struct bw_hint hint = {.copies = SHMEM_ITERATIONS, .samples = SHMEM_SAMPLES};
@@ -92,18 +84,18 @@ out:
 static enum bw_status take_programs_all(struct shmem_case *c, const struct bw_sampling *sampling,
                                         struct bw_shmem_point *point)
 {
-    struct taken kernel = {.rank_us = NULL};
-    struct taken e2e = {.rank_us = NULL};
-    struct taken staging = {.rank_us = NULL};
+    struct shmem_taken kernel = {.rank_us = NULL};
+    struct shmem_taken e2e = {.rank_us = NULL};
+    struct shmem_taken staging = {.rank_us = NULL};
     enum bw_status st = BW_OK;
 
     point->staging_us = NAN;
     if (shmem_has_staging(c)) {
-        TRY(take_program_all(c, PROGRAM_E2E, sampling, &e2e));
+        TRY(shmem_take_program_all(c, PROGRAM_E2E, sampling, &e2e));
     }
-    TRY(take_program_all(c, PROGRAM_KERNEL, sampling, &kernel));
+    TRY(shmem_take_program_all(c, PROGRAM_KERNEL, sampling, &kernel));
     if (shmem_has_staging(c)) {
-        TRY(take_program_all(c, PROGRAM_STAGING, sampling, &staging));
+        TRY(shmem_take_program_all(c, PROGRAM_STAGING, sampling, &staging));
         point->staging_us = staging.us.median;
     }
     point->kernel_us = kernel.us;
@@ -160,6 +152,9 @@ enum bw_status shmem_take_all(struct shmem_case *c, const struct bw_sampling *sa
     }
     TRY(take_programs_all(c, sampling, point));
     set_figures(c, sampling, peak, point);
+    if (c->profile_mode != PROFILE_OFF) {
+        TRY(shmem_profile_all(c, sampling, point));
+    }
 out:
     shmem_windows_close_all(c);
     shmem_route_close(c);

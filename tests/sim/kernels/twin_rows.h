@@ -34,16 +34,34 @@
     TWIN(poison4_all_reduce, 1024, cost_shmem_poison<BW_LAYOUT_ALL_REDUCE>) \
     TWIN(barrier, 1024, cost_shmem_signals)                               \
     TWIN(pingpong, 1024, cost_shmem_pingpong)
+#define ROUTED_TWINS(TWIN)                                                 \
+    TWIN(push_dispatch, 1024, cost_push_dispatch)                          \
+    TWIN(pull_dispatch, 1024, cost_pull_dispatch)                          \
+    TWIN(tiles_dispatch, 1024, cost_tiles_dispatch)                        \
+    TWIN(pull_combine, 1024, cost_pull_combine)                            \
+    TWIN(tiles_combine, 1024, cost_tiles_combine)
 /* clang-format on */
 
-template <auto Cost, unsigned MOVERS> static void cost_twin(sim_work &work, bw_shmem_args a)
+static const bw_frame_args &frames_of(const bw_shmem_args &a)
 {
-    const uint64_t bytes = a.frames.ctas * sizeof(bw_frame_cta);
+    return a.frames;
+}
 
-    Cost(work, a);
+static const bw_frame_args &frames_of(const bw_route_args &a)
+{
+    return a.s.frames;
+}
+
+template <class ARGS, void (*COST)(sim_work &, ARGS), unsigned MOVERS>
+static void cost_twin(sim_work &work, ARGS a)
+{
+    const bw_frame_args &frames = frames_of(a);
+    const uint64_t bytes = frames.ctas * sizeof(bw_frame_cta);
+
+    COST(work, a);
     work.movers = MOVERS;
-    if (a.frames.records != 0) {
-        shmem_move(work, nullptr, (void *)(a.frames.records + a.frames.slot * bytes), bytes, 0);
+    if (frames.records != 0) {
+        shmem_move(work, nullptr, (void *)(frames.records + frames.slot * bytes), bytes, 0);
     }
 }
 
@@ -56,10 +74,14 @@ static void cost_frame_tick(sim_work &work, bw_frame_tick *tick, uint32_t reads)
     work.steps = reads;
 }
 
-#define DECLARE_TWIN(name, movers, cost)                     \
-    extern "C" void bw_shmem_##name##_prof(bw_shmem_args a); \
-    static constexpr void (*cost_twin_##name)(sim_work &, bw_shmem_args) = cost_twin<cost, movers>;
+#define DECLARE_TWIN_OF(args, name, movers, cost)         \
+    extern "C" void bw_shmem_##name##_prof(args a);       \
+    static constexpr void (*cost_twin_##name)(sim_work &, \
+                                              args) = cost_twin<args, cost, movers>;
+#define DECLARE_TWIN(name, movers, cost)   DECLARE_TWIN_OF(bw_shmem_args, name, movers, cost)
+#define DECLARE_ROUTED(name, movers, cost) DECLARE_TWIN_OF(bw_route_args, name, movers, cost)
 TWINS(DECLARE_TWIN)
+ROUTED_TWINS(DECLARE_ROUTED)
 extern "C" void bw_frame_tick_find(bw_frame_tick *tick, uint32_t reads);
 
 #define TWIN_ROW(name, movers, cost) {SIM_KERNEL(bw_shmem_##name##_prof, cost_twin_##name)},
