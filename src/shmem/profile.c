@@ -315,9 +315,15 @@ out:
 static enum bw_status give_up_all(struct shmem_case *c, enum bw_status st,
                                   struct bw_frame_table *table)
 {
-    struct bw_world *world = c->session->ranks != NULL ? c->session->world : &c->session->alone;
+    const char *text = st == BW_WAIVED
+                           ? "the time that --max-time gives was over before frames were measured"
+                           : bw_log_reason();
 
-    st = bw_world_explain_all(world, st, bw_log_reason(), &table->reason);
+    if (c->session->ranks != NULL) {
+        st = bw_world_explain_all(c->session->world, st, text, &table->reason);
+    } else if (text != NULL) {
+        table->reason = strdup(text);
+    }
     if (table->reason == NULL) {
         table->reason = bw_text_format("getting ready for frames failed");
     }
@@ -341,12 +347,7 @@ static enum bw_status profile_all(struct shmem_case *c, const struct bw_sampling
     enum bw_status st = BW_OK;
 
     bw_log_mark();
-    if (bw_sampling_is_over(sampling)) {
-        bw_note("%s: the time that --max-time gives was over before frames were measured",
-                c->row->tc.name);
-        st = BW_WAIVED;
-    }
-    st = st == BW_OK ? get_ready(c, profile) : st;
+    st = bw_sampling_is_over(sampling) ? BW_WAIVED : get_ready(c, profile);
     st = shmem_agree_all(c, st, "getting ready for frames");
     if (st != BW_OK) {
         return give_up_all(c, st, table);
