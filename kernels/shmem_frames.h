@@ -38,7 +38,6 @@
 #include "device.h"
 #include "frame_params.h"
 
-
 #define BW_FRAMES_NAME(name) name##_prof
 
 /* A build for a CPU may make a frame last, and has a clock that ends with the kernel. */
@@ -209,7 +208,7 @@ BW_DEVICE void bw_frame_have_some(bool is_sync, const uint4 (&v)[U], const bool 
     const bw_frame_scope<false> BW_FRAME_CAT(frame_scope_, __LINE__)((a).frames, frame)
 #define BW_FRAME_OWN(a, frame) \
     const bw_frame_scope<true> BW_FRAME_CAT(frame_scope_, __LINE__)((a).frames, frame)
-#define BW_FRAME_HAVE(a, v) bw_frame_have((a).frames.is_sync != 0, v)
+#define BW_FRAME_HAVE(a, v)                bw_frame_have((a).frames.is_sync != 0, v)
 #define BW_FRAME_HAVE_SOME(a, v, is_there) bw_frame_have_some((a).frames.is_sync != 0, v, is_there)
 
 #endif

@@ -54,9 +54,9 @@ struct bw_options {
     char *placement, *dtype, *algorithm; /* of operators, as given and known; NULL: not */
     struct bw_words ctas;                /* of operators: grids to try                     */
     unsigned long long tokens, hidden, top_k, experts, route_seed; /* of dispatch, combine */
-    double skew; /* --skew; infinite: all to one rank */
-    bool perf;   /* --perf: a [PERF] line a rank                   */
-    enum bw_profile_mode profile;        /* --profile[=MODE]                               */
+    double skew;                  /* --skew; infinite: all to one rank */
+    bool perf;                    /* --perf: a [PERF] line a rank                   */
+    enum bw_profile_mode profile; /* --profile[=MODE]                               */
     bool dry_run;
     unsigned long long dry_run_gpus;       /* --dry-run=N; 0: this machine               */
     unsigned long long corrupt_word;       /* hidden test hook; UINT64_MAX: none         */

@@ -20,7 +20,7 @@ enum bw_option_kind {
     OPTION_PLACEMENT,       /* char *, a word that operators know                    */
     OPTION_DTYPE,
     OPTION_ALGORITHM,
-    OPTION_SKEW, /* double, 0 to BW_ROUTE_SKEW_MAX; "one": BW_ROUTE_ONE_RANK      */
+    OPTION_SKEW,    /* double, 0 to BW_ROUTE_SKEW_MAX; "one": BW_ROUTE_ONE_RANK      */
     OPTION_PROFILE, /* enum bw_profile_mode, after '=' only; without, light        */
 };
 

@@ -74,10 +74,9 @@ static void cost_frame_tick(sim_work &work, bw_frame_tick *tick, uint32_t reads)
     work.steps = reads;
 }
 
-#define DECLARE_TWIN_OF(args, name, movers, cost)         \
-    extern "C" void bw_shmem_##name##_prof(args a);       \
-    static constexpr void (*cost_twin_##name)(sim_work &, \
-                                              args) = cost_twin<args, cost, movers>;
+#define DECLARE_TWIN_OF(args, name, movers, cost)   \
+    extern "C" void bw_shmem_##name##_prof(args a); \
+    static constexpr void (*cost_twin_##name)(sim_work &, args) = cost_twin<args, cost, movers>;
 #define DECLARE_TWIN(name, movers, cost)   DECLARE_TWIN_OF(bw_shmem_args, name, movers, cost)
 #define DECLARE_ROUTED(name, movers, cost) DECLARE_TWIN_OF(bw_route_args, name, movers, cost)
 TWINS(DECLARE_TWIN)
