@@ -61,6 +61,9 @@ case_ perf -g 2 -F perf "${small[@]}" -t host_to_device_memcpy_ce device_local_c
 case_ mean -g 2 -- -m -s -d "${small[@]}" -t host_to_device_memcpy_sm
 case_ prefix -g 2 "${small[@]}" -p one_to_all
 
+case_ operators -g 3 -b 2K -i 1 -t shmem_get shmem_all_reduce_two_shot shmem_all_gather_push
+case_ fault_operator -g 2 -b 2K -i 1 --corrupt-word 77 -t shmem_all_reduce_two_shot
+
 # What needs no GPU is the same with or without.
 case_ list -g 0 -l
 case_ list_json -g 2 -l -j
@@ -71,6 +74,8 @@ case_ explain -g 2 --explain host_to_device_memcpy_ce device_local_copy nonsense
 # Links that are not alike both ways: each way's own matrix, and their sum.
 case_ unequal_ways -g 2 -x 'gpu 1 nvlink 300 200' -v "${small[@]}" \
     -t device_to_device_bidirectional_memcpy_write_ce device_to_device_bidirectional_memcpy_read_sm
+case_ fault_way_back -g 1 -x 'corrupt copy 0 byte 65541' "${small[@]}" \
+    -t host_to_device_bidirectional_memcpy_sm
 case_ fault_stray -g 2 -x 'stray copy 0' "${small[@]}" \
     -t device_to_device_bidirectional_memcpy_write_ce
 

@@ -212,12 +212,95 @@ static void nobody(void **state)
                         "rank 1 did not come for the descriptor of rank 0 in time");
 }
 
+struct rank {
+    struct bw_pass pass;
+    struct bw_pass_ticket tickets[RANKS];
+    pthread_t thread;
+    uint64_t bytes;
+    int fd, fds[RANKS];
+    enum bw_status st;
+};
+
+static void *exchange(void *argument)
+{
+    struct rank *rank = argument;
+
+    rank->st =
+        bw_pass_exchange(&rank->pass, rank->tickets, rank->fd, rank->bytes, in_ms(5000), rank->fds);
+    return NULL;
+}
+
+/* Both ranks at once; what each says it shares is `bytes` and `other_bytes` long. */
+static void exchange_both(struct rank *ranks, uint64_t bytes, uint64_t other_bytes)
+{
+    memset(ranks, 0, RANKS * sizeof(*ranks));
+    for (int i = 0; i < RANKS; i++) {
+        const char letter = (char)('0' + i);
+
+        ranks[i].bytes = i == 0 ? bytes : other_bytes;
+        ranks[i].fd = memfd_create("pass-test", MFD_CLOEXEC);
+        assert_int_equal(write(ranks[i].fd, &letter, 1), 1);
+        assert_int_equal(bw_pass_open(&ranks[i].pass, i, RANKS), BW_OK);
+    }
+    for (int i = 0; i < RANKS; i++) {
+        for (int k = 0; k < RANKS; k++) {
+            ranks[i].tickets[k] = ranks[k].pass.ticket;
+        }
+        assert_int_equal(pthread_create(&ranks[i].thread, NULL, exchange, &ranks[i]), 0);
+    }
+    for (int i = 0; i < RANKS; i++) {
+        pthread_join(ranks[i].thread, NULL);
+    }
+}
+
+static void close_both(struct rank *ranks)
+{
+    for (int i = 0; i < RANKS; i++) {
+        bw_pass_close_fd(&ranks[i].fd);
+        bw_pass_close_fd(&ranks[i].fds[0]);
+        bw_pass_close_fd(&ranks[i].fds[1]);
+        bw_pass_close(&ranks[i].pass);
+    }
+}
+
+/* Each has the other's descriptor, and none of its own. */
+static void all_to_all(void **state)
+{
+    struct rank ranks[RANKS];
+
+    (void)state;
+    exchange_both(ranks, BYTES, BYTES);
+    for (int i = 0; i < RANKS; i++) {
+        char letter = 0;
+
+        assert_int_equal(ranks[i].st, BW_OK);
+        assert_int_equal(ranks[i].fds[i], -1);
+        assert_int_equal(pread(ranks[i].fds[1 - i], &letter, 1, 0), 1);
+        assert_int_equal(letter, '0' + (1 - i));
+    }
+    close_both(ranks);
+}
+
+/* Who would map too much of another's memory hears of it. */
+static void other_sizes(void **state)
+{
+    struct rank ranks[RANKS];
+
+    (void)state;
+    exchange_both(ranks, BYTES, 2 * BYTES);
+    for (int i = 0; i < RANKS; i++) {
+        assert_int_equal(ranks[i].st, BW_ERR_SYSTEM);
+    }
+    close_both(ranks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(right_token),         cmocka_unit_test(wrong_token),
         cmocka_unit_test(rubbish_and_silence), cmocka_unit_test(twice),
         cmocka_unit_test(other_user),          cmocka_unit_test(nobody),
+        cmocka_unit_test(all_to_all),          cmocka_unit_test(other_sizes),
     };
 
     bw_log_init(true, false);

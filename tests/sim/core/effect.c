@@ -369,11 +369,17 @@ static bool value_has_come(const struct sim_op *op)
 static void spoil(const struct sim_op *op)
 {
     const struct sim_move *move = &op->work.moves[0];
+    size_t byte = op->spoiled_byte;
 
+    /* Of what a kernel copies both ways, the bytes back are counted on. */
+    if (op->work.count > 1 && move[1].dst != NULL && byte >= move->span) {
+        byte -= move->span;
+        move++;
+    }
     if (op->spoiled && move->span > 0) {
         sim_ghost_real(move->dst, move->span);
         wrote(move->dst, move->span);
-        ((unsigned char *)move->dst)[op->spoiled_byte % move->span] ^= 0xff;
+        ((unsigned char *)move->dst)[byte % move->span] ^= 0xff;
     }
 }
 
