@@ -79,8 +79,9 @@ enum bw_status bw_world_sum_all(struct bw_world *world, double *numbers, size_t 
 
 /*
  * After a failure that all ranks know of: the worst status of all, and why, by
- * the rank that it happened to ("rank 1 (host): ..."), for free(); or `*reason`
- * NULL. `mine` and `text` are this rank's. Collective.
+ * the rank that it happened to ("rank 1 (host): ..."; one that has waited in
+ * vain only if no other says more), for free(); or `*reason` NULL. `mine` and `text` are this
+ * rank's. Collective.
  */
 enum bw_status bw_world_explain_all(struct bw_world *world, enum bw_status mine, const char *text,
                                     char **reason);

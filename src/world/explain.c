@@ -12,6 +12,15 @@ struct account {
     char host[64], text[440];
 };
 
+/*
+ * Who has waited in vain for a rank that failed is not the one who failed: a
+ * timeout counts as the reason only where there is no other.
+ */
+static int weight_of(const struct account *account)
+{
+    return account->status == (int32_t)BW_ERR_TIMEOUT ? (int)BW_ERR_PEER : (int)account->status;
+}
+
 enum bw_status bw_world_explain_all(struct bw_world *world, enum bw_status mine, const char *text,
                                     char **reason)
 {
@@ -34,6 +43,9 @@ enum bw_status bw_world_explain_all(struct bw_world *world, enum bw_status mine,
     for (int i = 0; i < world->ranks; i++) {
         if (all[i].status > (int32_t)worst) {
             worst = (enum bw_status)all[i].status;
+        }
+        if (all[i].status > (int32_t)BW_OK &&
+            (from < 0 || weight_of(&all[i]) > weight_of(&all[from]))) {
             from = i;
         }
     }

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Operators over ranks in which something goes wrong, BWTOOL BUILD PART [RANK]:
+# it is seen, all ranks end, and the other testcases go on where they can.
+# shellcheck disable=SC1091,SC2154 # lib.sh has what is missing here
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+part=$3
+rank=${4-}
+# What gives up inside a kernel does so by the virtual clock: let that go on soon.
+export SIM_EXTRA='patience 50 300' LIMIT=40
+
+# failed_as PATTERN: one operator has, and says so; another one was measured after it.
+failed_as() {
+    [ "$status" = 1 ] || echo "status $status"
+    says "$1"
+    grep -Eq '^ +0 .* [0-9.]+ +[0-9.]+ .* (not_judged|passed)' "$work/out" || {
+        echo "nothing was measured after it"
+        cat "$work/out"
+    }
+}
+
+protocol() {
+    # Fault kinds are those of tests/sim/kernels/shmem_faults.h, then the rank.
+    while read -r fault row what; do
+        SIM_SHMEM_FAULT=$fault ranks 2 h200x2 -t "$row" shmem_put -b 2K -i 1 --loopCount 1 </dev/null
+        failed_as "error: rank .*$what" | verdict "fault $fault in $row is seen"
+    done <<'END'
+1:1 shmem_all_gather_push gave up
+2:1 shmem_all_gather_push gave up
+11:1 shmem_broadcast_push are wrong
+12:0 shmem_reduce_scatter_tiles are wrong
+4:1 shmem_all_gather_ll gave up
+13:0 shmem_all_gather_ll are wrong
+3:0 shmem_all_reduce_poison are wrong
+2:0 shmem_barrier gave up
+END
+    ranks 2 h200x2 -t shmem_all_reduce -b 2K -i 1 --corrupt-word 77
+    {
+        [ "$status" = 1 ] || echo "status $status"
+        says 'rank 1, GPU 1: verification failed after the timed loop: 4 bytes are wrong'
+    } | verdict "a flipped word is seen"
+}
+
+# The n-th call of one rank fails; all ranks say so and end.
+calls() {
+    local call
+    for call in $1; do
+        RANK_EXTRA="$rank patience 50 300; fail ${call%_*} ${call#*_} CUDA_ERROR_UNKNOWN" \
+            ranks 2 h200x2 -t shmem_all_gather_ce shmem_reduce_scatter_pull -b 2K -i 1 --loopCount 1
+        {
+            [ "$status" = 1 ] || echo "status $status"
+            says "error: rank $rank .*\[CUDA_ERROR_UNKNOWN\]"
+            grep -q "rank $rank .*CUDA_ERROR_UNKNOWN" "$work/out" || {
+                echo "the report does not say whose fault it was"
+                cat "$work/out"
+            }
+        } | verdict "rank $rank: call ${call#*_} of ${call%_*} fails"
+    done
+}
+
+memory() {
+    RANK_EXTRA='1 patience 50 300; fail cuMemAlloc 2 CUDA_ERROR_OUT_OF_MEMORY' \
+        ranks 2 h200x2 -t shmem_all_gather_ll shmem_put -b 2K -i 1 --loopCount 1
+    failed_as 'rank 1 .*\[CUDA_ERROR_OUT_OF_MEMORY\]' | verdict "no memory for a rank's input"
+    SIM_EXTRA='patience 50 300; gpu * memory 400MiB' ranks 2 h200x2 -t shmem_put -b 2K -i 1 \
+        --loopCount 1 --sweep 1M:1G:1024
+    failed_as '2050.0 MiB of symmetric memory a rank are needed, and 3[0-9][0-9].* MiB are shared' |
+        verdict "a window that does not fit, and one that does"
+    RANK_EXTRA='1 patience 50 300; fail cuMemCreate 3 CUDA_ERROR_OUT_OF_MEMORY' \
+        ranks 2 h200x2 -t shmem_put -b 2K -i 1 --loopCount 1
+    {
+        [ "$status" = 1 ] || echo "status $status"
+        says 'error: rank 1 .*\[CUDA_ERROR_OUT_OF_MEMORY\]'
+        grep -q 'rank 1 .*CUDA_ERROR_OUT_OF_MEMORY' "$work/out" || cat "$work/out"
+    } | verdict "no memory to share"
+}
+
+# hit SIGNAL SECONDS WORDS: rank 1, while operators are measured.
+hit() {
+    local began pid=
+    export PID_FOLDER=$work
+    rm -f "$work"/pid.*
+    ranks 2 h200x2 -t shmem_all_reduce_two_shot -b 64K -i 1000000 --loopCount 40 &
+    for _ in $(seq 100); do
+        pid=$(cat "$work/pid.1" 2>/dev/null) && [ -n "$pid" ] && break
+        sleep 0.1
+    done
+    sleep 2
+    began=$(date +%s)
+    kill "-$1" "$pid"
+    wait $!
+    [ $(($(date +%s) - began)) -le "$2" ] || echo "took $(($(date +%s) - began)) s"
+    says "rank 1 on .* \(GPU 1, GPU-.*\) $3; it was at: shmem_all_reduce_two_shot, 65536 bytes"
+    [ "$(cat "$work/status")" != 0 ] || echo "status 0"
+}
+
+case $part in
+protocol) protocol ;;
+prepare) calls 'cuMemcpyAsync_1 cuStreamCreate_3 cuMemsetD8Async_1 cuLaunchKernel_5' ;;
+measure) calls 'cuMemcpyAsync_9 cuEventCreate_1 cuLaunchKernel_14 cuEventElapsedTime_1' ;;
+memory) memory ;;
+lost)
+    hit KILL 10 'has died' | verdict "a killed rank"
+    ;;
+hung)
+    began=$(date +%s)
+    RANK_EXTRA='1 hang stream 4' ranks 2 h200x2 -t shmem_all_gather shmem_put -b 2K -i 1
+    {
+        [ "$status" = 1 ] || echo "status $status"
+        [ $(($(date +%s) - began)) -le 30 ] || echo "took $(($(date +%s) - began)) s"
+        says 'error: rank 1 \(.*\): GPU 1: .* did not end within 20 s'
+    } | verdict "a hung stream"
+    ;;
+esac
+exit $failed
