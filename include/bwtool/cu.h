@@ -33,7 +33,9 @@
     O(MemAddressFree) O(MemMap) O(MemUnmap) O(MemSetAccess)                                 \
     O(MemExportToShareableHandle) O(MemImportFromShareableHandle)                           \
     O(MulticastCreate) O(MulticastAddDevice) O(MulticastBindMem) O(MulticastUnbind)         \
-    O(MulticastGetGranularity)
+    O(MulticastGetGranularity) O(PointerGetAttribute)                                       \
+    O(StreamBeginCapture) O(StreamEndCapture) O(GraphDestroy)                               \
+    O(GraphInstantiate) O(GraphLaunch) O(GraphExecDestroy)
 /* clang-format on */
 
 struct cu_api {

@@ -21,6 +21,9 @@ enum bw_log_level { LOG_ERROR, LOG_WARNING, LOG_NOTE, LOG_VERBOSE };
  */
 void bw_log_init(bool quiet, bool verbose);
 
+/* From now on nothing is shown, only kept: for a process that tells another one what it found. */
+void bw_log_mute(void);
+
 /* Put "rank R (HOST): " in front of every line. `host` is copied. */
 void bw_log_set_rank(int rank, const char *host);
 

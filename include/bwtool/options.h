@@ -57,6 +57,11 @@ struct bw_options {
     double skew;                  /* --skew; infinite: all to one rank */
     bool perf;                    /* --perf: a [PERF] line a rank                   */
     enum bw_profile_mode profile; /* --profile[=MODE]                               */
+    char *baseline;               /* --baseline: "nccl", "nccl-only"; NULL: none    */
+    char *compare;                /* --compare: "A.json,B.json"; NULL: not          */
+    bool has_baseline_fd;         /* hidden: this is the process that measures it   */
+    unsigned long long baseline_fd, baseline_patience_s; /* hidden: where it tells; and how long it
+                                                            may say nothing */
     bool dry_run;
     unsigned long long dry_run_gpus;       /* --dry-run=N; 0: this machine               */
     unsigned long long corrupt_word;       /* hidden test hook; UINT64_MAX: none         */

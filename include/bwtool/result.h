@@ -101,7 +101,8 @@ struct bw_run {
     bool *peer;                 /* device_count x device_count, or NULL */
     struct bw_testcase_result *testcases;
     size_t testcase_count, testcase_room;
-    char *error; /* what ended the run, or NULL */
+    struct bw_baseline *baseline; /* beside the operators; NULL: not asked for; the run's own */
+    char *error;                  /* what ended the run, or NULL */
     double wall_seconds;
     double state_ms; /* of it, spent with asking for the GPUs' state */
     int exit_status;

@@ -2,6 +2,7 @@
 #ifndef BW_SHMEM_H
 #define BW_SHMEM_H
 
+#include "baseline.h"
 #include "frames.h"
 #include "measure.h"
 #include "operators.h"
@@ -34,6 +35,7 @@ struct bw_shmem_point {
     int busiest;                       /* the rank whose bytes make the bus factor */
     double operations;                 /* additions of the rank that has most */
     enum bw_shmem_pass pass;
+    const struct bw_baseline_point *baseline; /* NULL: none; the run's own */
     unsigned rounds_checked;       /* with a fresh pattern each, before anything was timed */
     struct bw_frame_table *frames; /* --profile; NULL: not asked for, or it came to nothing */
     enum bw_status status;
@@ -44,7 +46,8 @@ struct bw_shmem_result {
     struct bw_shmem_point *points;
     size_t count, room;
     char peak_kind[24], peak_source[240];
-    bool has_perf_lines; /* --perf */
+    bool has_perf_lines;                /* --perf */
+    const struct bw_baseline *baseline; /* NULL: none was asked for; the run's own */
 };
 void bw_shmem_result_free(struct bw_shmem_result *result);
 

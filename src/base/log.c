@@ -20,7 +20,7 @@ struct entry {
 /* The one place of the program that is global on purpose: messages come from anywhere. */
 static struct {
     pthread_mutex_t lock;
-    bool quiet, verbose;
+    bool quiet, verbose, muted;
     uint64_t start_ns;
     char rank[320]; /* "rank 3 (host): ", or "" */
     struct entry *entries;
@@ -47,6 +47,9 @@ static const char *level_word(enum bw_log_level level)
 
 static bool is_shown(enum bw_log_level level)
 {
+    if (record.muted) {
+        return false;
+    }
     switch (level) {
     case LOG_ERROR:
         return true;
@@ -193,6 +196,13 @@ void bw_log_init(bool quiet, bool verbose)
     pthread_mutex_unlock(&record.lock);
 }
 
+void bw_log_mute(void)
+{
+    pthread_mutex_lock(&record.lock);
+    record.muted = true;
+    pthread_mutex_unlock(&record.lock);
+}
+
 void bw_log_set_rank(int rank, const char *host)
 {
     pthread_mutex_lock(&record.lock);
@@ -297,7 +307,7 @@ void bw_log_fini(void)
     record.error_count = 0;
     record.has_reason = false;
     record.rank[0] = '\0';
-    record.quiet = false;
+    record.quiet = record.muted = false;
     record.verbose = false;
     pthread_mutex_unlock(&record.lock);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "baseline.h"
 #include "run.h"
 
 #include "bwtool/log.h"
@@ -59,7 +60,12 @@ int main(int argc, char **argv)
     const enum bw_status parsed = bw_options_parse(&options, argc, argv);
     int status = EXIT_USAGE;
 
-    if (parsed == BW_OK) {
+    if (parsed == BW_OK && options.has_baseline_fd) {
+        status = bw_baseline_tell_all(&options); /* no rank, whoever has started it */
+    } else if (parsed == BW_OK && options.compare != NULL) {
+        bw_log_init(options.json, options.verbose);
+        status = bw_compare(&options);
+    } else if (parsed == BW_OK) {
         bw_log_init(options.json, options.verbose);
         if (bw_world_open_all(&world, &argc, &argv) != BW_OK) {
             status = EXIT_FAILURE;

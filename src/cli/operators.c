@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "operators.h"
 
+#include "baseline.h"
+
 #include "bwtool/log.h"
 #include "bwtool/text.h"
 
@@ -10,7 +12,7 @@
 #include <string.h>
 
 /* The options' words were looked at when they were parsed. */
-static struct bw_shmem_request request_of(const struct bw_options *options)
+struct bw_shmem_request bw_operator_request(const struct bw_options *options)
 {
     struct bw_shmem_request request = {
         .bytes_min = options->buffer_bytes, .bytes_max = options->buffer_bytes, .factor = 2};
@@ -46,7 +48,7 @@ static struct bw_shmem_request request_of(const struct bw_options *options)
 char *bw_operator_waiver(const struct bw_session *session, const struct bw_options *options,
                          const struct bw_testcase *tc)
 {
-    const struct bw_shmem_request request = request_of(options);
+    const struct bw_shmem_request request = bw_operator_request(options);
     bool is_usage = false;
     char *reason = bw_shmem_waiver(session, bw_operator_of(tc), &request, &is_usage);
 
@@ -60,13 +62,13 @@ char *bw_operator_waiver(const struct bw_session *session, const struct bw_optio
 uint64_t bw_operator_window_bytes(const struct bw_session *session,
                                   const struct bw_options *options, const struct bw_testcase *tc)
 {
-    const struct bw_shmem_request request = request_of(options);
+    const struct bw_shmem_request request = bw_operator_request(options);
 
     return bw_shmem_window_bytes(session, bw_operator_of(tc), &request);
 }
 
 /* "64 MiB", "1000 B" */
-static char *size_text(uint64_t bytes)
+char *bw_operator_size_text(uint64_t bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     size_t unit = 0;
@@ -124,7 +126,7 @@ static enum bw_status shape(struct bw_testcase_result *result, const struct bw_s
     }
     for (size_t i = 0; i < shmem->count; i++) {
         fill_cell(&shmem->points[i], sampling, &matrix->cells[i]);
-        matrix->row_labels[i] = size_text(shmem->points[i].figures.payload_bytes);
+        matrix->row_labels[i] = bw_operator_size_text(shmem->points[i].figures.payload_bytes);
         if (matrix->row_labels[i] == NULL) {
             return bw_errno("no memory for the results of %s", result->name);
         }
@@ -132,23 +134,38 @@ static enum bw_status shape(struct bw_testcase_result *result, const struct bw_s
     return BW_OK;
 }
 
-enum bw_status bw_operator_run(struct bw_session *session, const struct bw_options *options,
-                               const struct bw_sampling *sampling,
-                               struct bw_testcase_result *result)
+/* Why it contradicts itself, logged; BW_OK if it does not. */
+static enum bw_status check_request(const struct bw_session *session,
+                                    const struct bw_shmem_request *request,
+                                    const struct bw_testcase_result *result)
 {
-    const struct bw_shmem_request request = request_of(options);
-    const struct bw_operator *row = bw_operator_of(result->tc);
     bool is_usage = false;
-    char *reason = bw_shmem_waiver(session, row, &request, &is_usage);
+    char *reason = bw_shmem_waiver(session, bw_operator_of(result->tc), request, &is_usage);
+
+    if (reason == NULL) {
+        return BW_OK;
+    }
+    bw_log_mark();
+    bw_error("%s: %s", result->name, reason);
+    free(reason);
+    /* That it is waived would have been known before, but for want of memory. */
+    return is_usage ? BW_ERR_USAGE : BW_ERR_MEMORY;
+}
+
+enum bw_status bw_operator_run(struct bw_session *session, const struct bw_options *options,
+                               const struct bw_run *run, struct bw_testcase_result *result)
+{
+    const struct bw_shmem_request request = bw_operator_request(options);
+    const struct bw_operator *row = bw_operator_of(result->tc);
     enum bw_status st = BW_OK;
     enum bw_status shaped = BW_OK;
 
-    if (reason != NULL) {
-        bw_log_mark();
-        bw_error("%s: %s", result->name, reason);
-        free(reason);
-        /* That it is waived would have been known before, but for want of memory. */
-        return is_usage ? BW_ERR_USAGE : BW_ERR_MEMORY;
+    if (bw_baseline_is_alone(run)) {
+        return bw_baseline_report_alone(options, run, result);
+    }
+    st = check_request(session, &request, result);
+    if (st != BW_OK) {
+        return st;
     }
     result->shmem = calloc(1, sizeof(*result->shmem));
     if (result->shmem == NULL) {
@@ -157,8 +174,11 @@ enum bw_status bw_operator_run(struct bw_session *session, const struct bw_optio
     TRY(bw_world_agree_all(session->ranks != NULL ? session->world : &session->alone, st,
                            "making room for an operator's results"));
     result->shmem->has_perf_lines = options->perf;
-    st = bw_shmem_measure_all(session, row, &request, sampling, result->shmem);
-    shaped = shape(result, sampling);
+    st = bw_shmem_measure_all(session, row, &request, &run->sampling, result->shmem);
+    if (run->baseline != NULL) {
+        bw_baseline_join(run->baseline, result->shmem);
+    }
+    shaped = shape(result, &run->sampling);
     st = st != BW_OK ? st : shaped;
 out:
     return st;
@@ -167,7 +187,7 @@ out:
 enum bw_status bw_operator_print_plan(const struct bw_testcase *tc,
                                       const struct bw_options *options, int gpus)
 {
-    const struct bw_shmem_request request = request_of(options);
+    const struct bw_shmem_request request = bw_operator_request(options);
 
     return bw_shmem_print_plan(bw_operator_of(tc), &request, gpus, stdout);
 }

@@ -2,6 +2,7 @@
 #ifndef BW_CLI_OPERATORS_H
 #define BW_CLI_OPERATORS_H
 
+#include "bwtool/operators.h"
 #include "bwtool/options.h"
 #include "bwtool/result.h"
 
@@ -19,12 +20,17 @@ uint64_t bw_operator_window_bytes(const struct bw_session *session,
                                   const struct bw_options *options, const struct bw_testcase *tc);
 
 /*
- * Measure it: points and, for every size, a row of its one matrix.
- * BW_ERR_USAGE, logged, too. Collective.
+ * Measure it, and hold it against the run's baseline: points and, for every
+ * size, a row of its one matrix. BW_ERR_USAGE, logged, too. Collective.
  */
 enum bw_status bw_operator_run(struct bw_session *session, const struct bw_options *options,
-                               const struct bw_sampling *sampling,
-                               struct bw_testcase_result *result);
+                               const struct bw_run *run, struct bw_testcase_result *result);
+
+/* "64MiB", "1000B"; the caller frees it. */
+char *bw_operator_size_text(uint64_t bytes);
+
+/* What the options ask of operators. */
+struct bw_shmem_request bw_operator_request(const struct bw_options *options);
 
 enum bw_status bw_operator_print_plan(const struct bw_testcase *tc,
                                       const struct bw_options *options, int gpus);

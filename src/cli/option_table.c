@@ -111,6 +111,18 @@ const struct bw_option bw_option_table[BW_OPTION_COUNT] = {
      "Operators: run them once more with frames, which say\n"
      "where the kernel spends its time: light (default), or\n"
      "sync, with a barrier of the block at frames' edges", false},
+    {"baseline", '\0', OPTION_BASELINE, AT(baseline), NO_OFFSET, 0, 0, NULL, "BASELINE",
+     "a baseline (nccl, or nccl-only)",
+     "Operators: measure NCCL first, in a process of its own,\n"
+     "and hold them against it; nccl-only: nothing but NCCL", false},
+    {"compare", '\0', OPTION_COMPARE, AT(compare), NO_OFFSET, 0, 0, NULL, "A.json,B.json",
+     "two JSON files of this tool with a comma between them (A.json,B.json)",
+     "Operators: hold the operators in one JSON file against\n"
+     "the baseline in the other, and exit", false},
+    {"baseline-fd", '\0', OPTION_NUMBER, AT(baseline_fd), AT(has_baseline_fd), 3, 1000000, NULL,
+     "N", NULL, "Measure the baseline, and tell it to this descriptor", true},
+    {"baseline-patience", '\0', OPTION_NUMBER, AT(baseline_patience_s), NO_OFFSET, 1, 1000000,
+     "120", "SECONDS", NULL, "The baseline may say nothing for so long", true},
     {"corrupt-word", '\0', OPTION_NUMBER, AT(corrupt_word), NO_OFFSET, 0, (1ull << 44) - 1, NULL,
      "N", NULL, "Spoil this 32-bit word of each destination", true},
 };

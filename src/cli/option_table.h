@@ -22,6 +22,8 @@ enum bw_option_kind {
     OPTION_ALGORITHM,
     OPTION_SKEW,    /* double, 0 to BW_ROUTE_SKEW_MAX; "one": BW_ROUTE_ONE_RANK      */
     OPTION_PROFILE, /* enum bw_profile_mode, after '=' only; without, light        */
+    OPTION_BASELINE,
+    OPTION_COMPARE, /* char *, two names and a comma */
 };
 
 struct bw_option {
@@ -41,7 +43,7 @@ struct bw_option {
 /* Stands for "no member": offset 0 is a real one. */
 #define NO_OFFSET ((size_t)-1)
 
-enum { BW_OPTION_COUNT = 39 };
+enum { BW_OPTION_COUNT = 43 };
 extern const struct bw_option bw_option_table[BW_OPTION_COUNT];
 
 /* True for "64KB" and its like, which some read as 1000 and some as 1024. */
@@ -59,6 +61,9 @@ bool bw_options_sweep(const char *text, struct bw_sweep *sweep);
 
 /* A number from 0 to BW_ROUTE_SKEW_MAX, or "one". */
 bool bw_options_skew(const char *text, double *skew);
+
+/* Two names that are not empty, and one comma between them. */
+bool bw_options_pair_is_good(const char *text);
 
 /* True for the name of a writer. */
 bool bw_options_format_is_known(const char *name);

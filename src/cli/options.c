@@ -113,6 +113,11 @@ static enum bw_status store(const struct parser *parser, const struct bw_option 
     case OPTION_PROFILE:
         is_good = bw_profile_mode_find(word != NULL ? word : "light", value);
         break;
+    case OPTION_BASELINE:
+        is_good = strcmp(word, "nccl") == 0 || strcmp(word, "nccl-only") == 0;
+        return is_good ? store_format(value, word) : BW_ERR_USAGE;
+    case OPTION_COMPARE:
+        return bw_options_pair_is_good(word) ? store_format(value, word) : BW_ERR_USAGE;
     }
     return is_good ? BW_OK : BW_ERR_USAGE;
 }
@@ -334,5 +339,8 @@ void bw_options_free(struct bw_options *options)
     free(options->placement);
     free(options->dtype);
     free(options->algorithm);
+    free(options->baseline);
+    free(options->compare);
+    options->baseline = options->compare = NULL;
     options->format = options->placement = options->dtype = options->algorithm = NULL;
 }

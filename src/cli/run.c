@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run.h"
 
+#include "baseline.h"
 #include "inventory.h"
 #include "operators.h"
 #include "pairs.h"
@@ -47,30 +48,6 @@ static const struct bw_report_ops *choose_report(const struct bw_options *option
         return &bw_report_json;
     }
     return options->perf_formatter ? &bw_report_perf : &bw_report_text;
-}
-
-static void fill_sampling(struct bw_sampling *sampling, const struct bw_options *options)
-{
-    /* Either count fixes both, as nvbandwidth's defaults do. */
-    const bool is_fixed = options->has_test_samples || options->has_loop_count;
-
-    *sampling = (struct bw_sampling){
-        .buffer_bytes = options->buffer_bytes,
-        .samples = is_fixed ? (unsigned)options->test_samples : 0,
-        .copies = is_fixed ? options->loop_count : 0,
-        .precision = options->precision,
-        .deadline_ns = options->max_time_s == 0
-                           ? UINT64_MAX
-                           : bw_clock_ns() + options->max_time_s * 1000000000ULL,
-        .use_mean = options->use_mean,
-        .skip_verification = options->skip_verification,
-        .no_multicast = options->no_multicast,
-        .multicast_width = options->multicast_width < 16 ? 4 : 16,
-        .bind = !options->disable_affinity,
-        .corrupt_word = options->corrupt_word,
-        .peaks = options->peaks,
-        .peak_count = options->peak_count,
-    };
 }
 
 /* Without -t and -p, a machine without a trace of a GPU runs what needs none. */
@@ -149,6 +126,7 @@ static enum bw_status prepare(struct runner *r)
     }
     TRY(bw_selection_build(&r->selection, r->options, r->world->ranks, r->run.is_host_only));
     r->needs_gpus = selection_needs_gpus(&r->selection);
+    TRY(bw_baseline_begin(r->options, &r->selection, r->world, &r->run));
     st = bw_topology_open(&r->topology, NULL);
     TRY(bw_world_agree_all(r->world, st, "reading the machine's topology"));
     bw_inventory_nodes(&r->run, r->topology);
@@ -165,6 +143,9 @@ static enum bw_status open_session(struct runner *r)
     struct bw_gpus *gpus = r->gpu_status == BW_OK && r->needs_gpus ? &r->gpus : NULL;
     enum bw_status st = BW_OK;
 
+    if (bw_baseline_is_alone(&r->run)) {
+        return BW_OK; /* all of it was measured by another process */
+    }
     TRY(bw_session_open_all(&r->session, r->world, r->topology, gpus));
     if (has_ranks(r)) {
         TRY(bw_ranks_share_all(&r->session, &r->selection, r->options, &r->run.sampling));
@@ -187,7 +168,7 @@ static enum bw_status measure(struct runner *r, struct bw_testcase_result *resul
     enum bw_status st = BW_OK;
 
     if (bw_operator_of(result->tc) != NULL) {
-        return bw_operator_run(&r->session, r->options, &r->run.sampling, result);
+        return bw_operator_run(&r->session, r->options, &r->run, result);
     }
     TRY(bw_session_plan(&r->session, &plan, result->tc));
     TRY(bw_result_shape(result, &plan));
@@ -292,7 +273,9 @@ static void run_choice(struct runner *r, const struct bw_choice *choice)
     } else if (reason_not_to_run(r, tc) != NULL) {
         result->verdict = VERDICT_NOT_RUN;
         bw_result_set_reason(result, reason_not_to_run(r, tc));
-    } else if ((waiver = bw_ranks_waiver_all(&r->session, r->options, tc)) != NULL) {
+    } else if ((waiver = bw_baseline_is_alone(&r->run)
+                             ? bw_baseline_waiver(&r->run)
+                             : bw_ranks_waiver_all(&r->session, r->options, tc)) != NULL) {
         result->verdict = VERDICT_WAIVED;
         result->reason = waiver;
     } else {
@@ -347,7 +330,7 @@ int bw_run_all(const struct bw_options *options, struct bw_world *world, int arg
     int status = 0;
 
     bw_run_init(&r.run, argc, argv);
-    fill_sampling(&r.run.sampling, options);
+    bw_run_sampling(&r.run.sampling, options);
     bw_inventory_world(&r.run, world);
     r.run.verbose = options->verbose;
     r.ops = bw_world_is_root(world) ? choose_report(options) : NULL;

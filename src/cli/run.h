@@ -8,6 +8,10 @@
 /* Measure what the options ask for and report it. Collective. Returns the exit status. */
 int bw_run_all(const struct bw_options *options, struct bw_world *world, int argc, char **argv);
 
+/* How samples are to be taken; `options` must outlive it. */
+struct bw_sampling;
+void bw_run_sampling(struct bw_sampling *sampling, const struct bw_options *options);
+
 /* Print the plan of what the options ask for. Collective. Returns the exit status. */
 int bw_dry_run(const struct bw_options *options, const struct bw_world *world);
 

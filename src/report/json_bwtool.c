@@ -2,6 +2,7 @@
 /* Root `bwtool`: the whole run but its testcases. */
 #include "bwtool/log.h"
 #include "bwtool/text.h"
+#include "comparison.h"
 #include "json_document.h"
 #include "json_value.h"
 #include "words.h"
@@ -230,6 +231,9 @@ json_t *bw_json_bwtool(const struct bw_run *run)
     bw_json_set(root, "devices", devices(run));
     bw_json_set(root, "topology", topology(run));
     bw_json_set(root, "options", options(run));
+    if (run->baseline != NULL) {
+        bw_json_set(root, "baseline", bw_json_baseline(run->baseline));
+    }
     bw_json_set(root, "testcases", testcases);
     bw_json_set(root, "messages", messages());
     return root;

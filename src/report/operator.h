@@ -22,6 +22,9 @@ void bw_text_operator(FILE *out, const struct bw_testcase_result *result);
 void bw_text_frames(FILE *out, const struct bw_testcase_result *result);
 json_t *bw_json_frames(const struct bw_shmem_point *point);
 
+/* " KEY=VALUE", or " KEY=N/A". */
+void bw_text_key(FILE *out, const char *key, double value, int digits);
+
 /* Members of a testcase in the JSON record. */
 json_t *bw_json_operator(const struct bw_testcase_result *result);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "comparison.h"
 #include "json_value.h"
 #include "operator.h"
 
@@ -140,6 +141,9 @@ static json_t *point_of(const struct bw_shmem_result *shmem, size_t index)
         set_times(object, p);
     }
     bw_json_set(object, "pass", bw_json_text(bw_words_pass(p->pass)));
+    if (shmem->baseline != NULL) {
+        bw_json_set(object, "baseline", bw_json_case_baseline(shmem, p));
+    }
     bw_json_set(object, "is_best_grid", json_boolean(bw_operator_best(shmem, index) == index));
     if (p->frames != NULL) {
         bw_json_set(object, "frames", bw_json_frames(p));
@@ -159,5 +163,9 @@ json_t *bw_json_operator(const struct bw_testcase_result *result)
     bw_json_set(object, "operator",
                 bw_json_text(bw_shmem_formula(bw_operator_of(result->tc)->op)->name));
     bw_json_set(object, "cases", points);
+    if (result->shmem->baseline != NULL) {
+        bw_json_set(object, "baselines",
+                    bw_json_baselines(result->shmem->baseline, bw_operator_of(result->tc)->op));
+    }
     return object;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "operator.h"
 
+#include "comparison.h"
+
 #include <math.h>
 
 /* Right-aligned; "N/A" for what is not known. */
@@ -165,7 +167,7 @@ static void print_compute(FILE *out, const struct bw_testcase_result *result)
     fputc('\n', out);
 }
 
-static void put_key(FILE *out, const char *key, double value, int digits)
+void bw_text_key(FILE *out, const char *key, double value, int digits)
 {
     if (isfinite(value)) {
         fprintf(out, " %s=%.*f", key, digits, value);
@@ -187,15 +189,15 @@ static void print_perf_line(FILE *out, const struct bw_shmem_point *p, int rank)
                                                           kernel_us, p->figures.peak_gb_per_s);
 
     fprintf(out, "[PERF] pe=%d", rank);
-    put_key(out, "e2e_us", f.e2e_us, 3);
-    put_key(out, "kernel_us", f.kernel_us, 3);
-    put_key(out, "algo_bandwidth_GBps", f.algo_gb_per_s, 3);
-    put_key(out, "e2e_bus_bandwidth_GBps", f.e2e_bus_gb_per_s, 3);
-    put_key(out, "kernel_bus_bandwidth_GBps", f.kernel_bus_gb_per_s, 3);
-    put_key(out, "bandwidth_utilization_pct", f.utilization_pct, 2);
+    bw_text_key(out, "e2e_us", f.e2e_us, 3);
+    bw_text_key(out, "kernel_us", f.kernel_us, 3);
+    bw_text_key(out, "algo_bandwidth_GBps", f.algo_gb_per_s, 3);
+    bw_text_key(out, "e2e_bus_bandwidth_GBps", f.e2e_bus_gb_per_s, 3);
+    bw_text_key(out, "kernel_bus_bandwidth_GBps", f.kernel_bus_gb_per_s, 3);
+    bw_text_key(out, "bandwidth_utilization_pct", f.utilization_pct, 2);
     fprintf(out, " payload_bytes=%llu", (unsigned long long)f.payload_bytes);
-    put_key(out, "bus_factor", f.bus_factor, 6);
-    put_key(out, "peak_bandwidth_GBps", f.peak_gb_per_s, 2);
+    bw_text_key(out, "bus_factor", f.bus_factor, 6);
+    bw_text_key(out, "peak_bandwidth_GBps", f.peak_gb_per_s, 2);
     if (p->rank_bytes != NULL) {
         fputs(" bus_factor_src=counted", out);
     }
@@ -235,7 +237,7 @@ static void print_best(FILE *out, const struct bw_testcase_result *result)
     }
 }
 
-void bw_text_operator(FILE *out, const struct bw_testcase_result *result)
+static void print_operator(FILE *out, const struct bw_testcase_result *result)
 {
     print_results(out, result);
     print_communication(out, result);
@@ -243,7 +245,25 @@ void bw_text_operator(FILE *out, const struct bw_testcase_result *result)
     print_compute(out, result);
     print_best(out, result);
     bw_text_frames(out, result);
+    if (result->shmem->baseline != NULL) {
+        bw_text_baseline(out, result->shmem);
+    }
+}
+
+void bw_text_operator(FILE *out, const struct bw_testcase_result *result)
+{
+    const struct bw_baseline *baseline = result->shmem->baseline;
+    const enum bw_shmem_op op = bw_operator_of(result->tc)->op;
+
+    if (baseline != NULL && baseline->is_alone) {
+        bw_text_baseline_alone(out, baseline, op);
+    } else {
+        print_operator(out, result);
+    }
     if (result->shmem->has_perf_lines) {
         print_perf(out, result->shmem);
+    }
+    if (result->shmem->has_perf_lines && baseline != NULL) {
+        bw_text_baseline_perf(out, baseline, op);
     }
 }

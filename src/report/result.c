@@ -82,6 +82,10 @@ void bw_run_free(struct bw_run *run)
     free(run->nodes);
     free(run->peer);
     free(run->error);
+    if (run->baseline != NULL) {
+        bw_baseline_free(run->baseline);
+        free(run->baseline);
+    }
     memset(run, 0, sizeof *run);
 }
 

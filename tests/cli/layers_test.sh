@@ -13,13 +13,14 @@ order="cli report shmem measure plan world host gpu base"
 declare -A home=(
     [options]=cli [select]=cli
     [report]=report [result]=report [compare]=report [git_version]=report
+    [baseline]=shmem [baseline_json]=shmem
     [shmem]=shmem [operators]=shmem [frames]=shmem [shmem_formulas]=shmem [route]=shmem [shmem_params]=gpu [shmem_route_params]=gpu [shmem_route]=gpu
     [measure]=measure [stats]=measure [engine]=measure [gate]=measure [pool]=measure
     [verify]=measure [state]=measure [peak]=measure [outlier]=measure [sampling]=measure
     [plan]=plan [testcase]=plan
     [world]=world [pass]=world
     [topology]=host [cpu]=host
-    [cu]=gpu [cu_compat]=gpu [gpu]=gpu [kernels]=gpu [memory]=gpu [share]=gpu [multicast]=gpu [nvml]=gpu [pci]=gpu [params]=gpu [frame_params]=gpu
+    [cu]=gpu [cu_compat]=gpu [gpu]=gpu [kernels]=gpu [memory]=gpu [share]=gpu [multicast]=gpu [nvml]=gpu [nccl]=gpu [pci]=gpu [params]=gpu [frame_params]=gpu
     [status]=base [log]=base [clock]=base [text]=base
 )
 

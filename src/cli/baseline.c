@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run's baseline: whether it makes sense, when it is measured, and what is made of it alone. */
+#include "baseline.h"
+
+#include "baseline_process.h"
+#include "operators.h"
+
+#include "bwtool/clock.h"
+#include "bwtool/log.h"
+#include "bwtool/operators.h"
+#include "bwtool/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The GPUs are left alone behind it: clocks and links come to rest from another process's work. */
+static const double settle_s = 1;
+
+static bool is_only(const struct bw_options *options)
+{
+    return options->baseline != NULL && strcmp(options->baseline, "nccl-only") == 0;
+}
+
+bool bw_baseline_is_alone(const struct bw_run *run)
+{
+    return run->baseline != NULL && run->baseline->is_alone;
+}
+
+char *bw_baseline_waiver(const struct bw_run *run)
+{
+    return run->baseline->is_absent ? bw_text_format("%s", run->baseline->reason) : NULL;
+}
+
+/* NULL: it makes sense. */
+static const char *misuse(const struct bw_options *options, const struct bw_selection *selection,
+                          int ranks)
+{
+    size_t operators = 0;
+
+    for (size_t i = 0; i < selection->count; i++) {
+        const int index = selection->choices[i].index;
+
+        operators += index >= 0 && bw_operator_of(bw_all_at((size_t)index)) != NULL;
+    }
+    if (ranks > 1) {
+        return "a job of several ranks is the operators' alone: run 'bwtool --baseline nccl-only "
+               "-j' without mpirun, and join the two JSON files by --compare";
+    }
+    if (operators == 0) {
+        return "is of operators, and none of the testcases is one (-p shmem_)";
+    }
+    return is_only(options) && operators != selection->count - selection->unknown_count
+               ? "nccl-only is of operators, and not all of the testcases are (-p shmem_)"
+               : NULL;
+}
+
+static size_t count_measured(const struct bw_baseline *baseline)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < baseline->count; i++) {
+        enum bw_baseline_class kind = BASELINE_PLAIN;
+        enum bw_baseline_mode mode = BASELINE_LAUNCH;
+
+        count += bw_baseline_best(&baseline->points[i], &kind, &mode) != NULL;
+    }
+    return count;
+}
+
+static void take(const struct bw_options *options, struct bw_run *run)
+{
+    struct bw_baseline *baseline = run->baseline;
+
+    baseline->is_alone = is_only(options);
+    bw_baseline_take(options, run->argc, run->argv, baseline);
+    if (baseline->reason[0] != '\0') {
+        bw_warn("the NCCL baseline is %s: %s", baseline->count > 0 ? "not whole" : "missing",
+                baseline->reason);
+    }
+    if (!baseline->is_alone && count_measured(baseline) > 0) {
+        baseline->settle_s = settle_s;
+        bw_verbose("NCCL %s is measured; the GPUs are left alone for %.0f s", baseline->version,
+                   settle_s);
+        bw_clock_sleep_us((unsigned)(settle_s * 1e6));
+    }
+}
+
+enum bw_status bw_baseline_begin(const struct bw_options *options,
+                                 const struct bw_selection *selection, const struct bw_world *world,
+                                 struct bw_run *run)
+{
+    const char *why = NULL;
+
+    if (options->baseline == NULL) {
+        return BW_OK;
+    }
+    why = misuse(options, selection, world->ranks);
+    if (why != NULL) {
+        if (bw_world_is_root(world)) {
+            bw_error("--baseline: %s", why);
+        }
+        return BW_ERR_USAGE;
+    }
+    run->baseline = calloc(1, sizeof(*run->baseline));
+    if (run->baseline == NULL) {
+        return bw_errno("no memory for the baseline");
+    }
+    take(options, run);
+    return BW_OK;
+}
+
+/* The better of plain memory, which every NCCL has; the other ways are in the record. */
+static void fill_cell(const struct bw_baseline_point *point, struct bw_cell *cell)
+{
+    const struct bw_baseline_taken *taken = bw_baseline_of_class(point, BASELINE_PLAIN, NULL);
+
+    cell->reverse_gb_per_s = NAN;
+    cell->buffer_bytes = cell->bytes = point->payload_bytes;
+    if (taken == NULL) {
+        cell->reason = strdup(bw_baseline_reason(point, BASELINE_PLAIN));
+        cell->status = point->reason[0] != '\0' ? BW_OK : BW_ERR_CUDA;
+        return;
+    }
+    cell->value = bw_baseline_figures(point, taken->us).kernel_bus_gb_per_s;
+    cell->is_present = true;
+    cell->copies = taken->iterations;
+    cell->seconds = taken->us * 1e-6 * (double)taken->iterations * taken->samples;
+}
+
+static bool is_of(const struct bw_baseline_point *point, const struct bw_testcase_result *result)
+{
+    return point->op == bw_operator_of(result->tc)->op;
+}
+
+/* The one matrix. */
+static enum bw_status shape(const struct bw_baseline *baseline, struct bw_testcase_result *result)
+{
+    struct bw_matrix *matrix = &result->matrices[0];
+    int row = 0;
+
+    result->matrix_count = 1;
+    matrix->suffix = "";
+    (void)snprintf(matrix->title, sizeof(matrix->title),
+                   "%s by NCCL on plain memory, kernel bus bandwidth (GB/s)",
+                   bw_shmem_formula(bw_operator_of(result->tc)->op)->name);
+    matrix->cols = 1;
+    matrix->cells = calloc(baseline->count + 1, sizeof(*matrix->cells));
+    matrix->row_labels = calloc(baseline->count + 1, sizeof(*matrix->row_labels));
+    if (matrix->cells == NULL || matrix->row_labels == NULL) {
+        return bw_errno("no memory for the results of %s", result->name);
+    }
+    for (size_t i = 0; i < baseline->count; i++) {
+        if (!is_of(&baseline->points[i], result)) {
+            continue;
+        }
+        fill_cell(&baseline->points[i], &matrix->cells[row]);
+        matrix->row_labels[row] = bw_operator_size_text(baseline->points[i].payload_bytes);
+        matrix->rows = ++row;
+        if (matrix->row_labels[row - 1] == NULL) {
+            return bw_errno("no memory for the results of %s", result->name);
+        }
+    }
+    if (row == 0) {
+        bw_log_mark();
+        bw_error("%s: NCCL was not measured: %s", result->name,
+                 baseline->reason[0] != '\0' ? baseline->reason : "no reason is known");
+        return BW_ERR_SYSTEM;
+    }
+    return BW_OK;
+}
+
+enum bw_status bw_baseline_report_alone(const struct bw_options *options, const struct bw_run *run,
+                                        struct bw_testcase_result *result)
+{
+    result->shmem = calloc(1, sizeof(*result->shmem));
+    if (result->shmem == NULL) {
+        return bw_errno("no memory for the results of %s", result->name);
+    }
+    result->shmem->has_perf_lines = options->perf;
+    bw_baseline_join(run->baseline, result->shmem);
+    return shape(run->baseline, result);
+}

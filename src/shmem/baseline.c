@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of the baseline: points, and which of its ways stands for a class. Pure. */
+#include "bwtool/shmem.h"
+
+#include "bwtool/log.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *bw_baseline_class_name(enum bw_baseline_class kind)
+{
+    return kind == BASELINE_REGISTERED ? "registered" : "plain";
+}
+
+const char *bw_baseline_mode_name(enum bw_baseline_mode mode)
+{
+    return mode == BASELINE_GRAPH ? "graph" : "launch";
+}
+
+enum bw_baseline_class bw_baseline_class_for(enum bw_placement placement)
+{
+    return placement == PLACEMENT_R ? BASELINE_REGISTERED : BASELINE_PLAIN;
+}
+
+void bw_baseline_free(struct bw_baseline *baseline)
+{
+    free(baseline->points);
+    *baseline = (struct bw_baseline){.points = NULL};
+}
+
+struct bw_baseline_point *bw_baseline_add(struct bw_baseline *baseline)
+{
+    struct bw_baseline_point *more = NULL;
+
+    if (baseline->count == baseline->room) {
+        const size_t room = baseline->room > 0 ? 2 * baseline->room : 16;
+
+        more = realloc(baseline->points, room * sizeof(*more));
+        if (more == NULL) {
+            (void)bw_errno("no memory for %zu points of the baseline", room);
+            return NULL;
+        }
+        baseline->points = more;
+        baseline->room = room;
+    }
+    more = &baseline->points[baseline->count++];
+    memset(more, 0, sizeof(*more));
+    return more;
+}
+
+const struct bw_baseline_point *bw_baseline_find(const struct bw_baseline *baseline,
+                                                 enum bw_shmem_op op, enum bw_shmem_dtype dtype,
+                                                 int ranks, uint64_t payload_bytes)
+{
+    for (size_t i = 0; i < baseline->count; i++) {
+        const struct bw_baseline_point *point = &baseline->points[i];
+
+        if (point->op == op && point->dtype == dtype && point->ranks == ranks &&
+            point->payload_bytes == payload_bytes) {
+            return point;
+        }
+    }
+    return NULL;
+}
+
+const struct bw_baseline_taken *bw_baseline_of_class(const struct bw_baseline_point *point,
+                                                     enum bw_baseline_class kind,
+                                                     enum bw_baseline_mode *mode)
+{
+    const struct bw_baseline_taken *best = NULL;
+
+    for (int i = 0; i < BASELINE_MODES; i++) {
+        const struct bw_baseline_taken *taken = &point->taken[kind][i];
+
+        if (taken->is_there && (best == NULL || taken->us < best->us)) {
+            best = taken;
+            if (mode != NULL) {
+                *mode = (enum bw_baseline_mode)i;
+            }
+        }
+    }
+    return best;
+}
+
+const struct bw_baseline_taken *bw_baseline_best(const struct bw_baseline_point *point,
+                                                 enum bw_baseline_class *kind,
+                                                 enum bw_baseline_mode *mode)
+{
+    const struct bw_baseline_taken *best = NULL;
+
+    for (int i = 0; i < BASELINE_CLASSES; i++) {
+        enum bw_baseline_mode own = BASELINE_LAUNCH;
+        const struct bw_baseline_taken *taken =
+            bw_baseline_of_class(point, (enum bw_baseline_class)i, &own);
+
+        if (taken != NULL && (best == NULL || taken->us < best->us)) {
+            best = taken;
+            *kind = (enum bw_baseline_class)i;
+            *mode = own;
+        }
+    }
+    return best;
+}
+
+const char *bw_baseline_reason(const struct bw_baseline_point *point, enum bw_baseline_class kind)
+{
+    if (bw_baseline_of_class(point, kind, NULL) != NULL) {
+        return "";
+    }
+    for (int i = 0; i < BASELINE_MODES; i++) {
+        if (point->taken[kind][i].reason[0] != '\0') {
+            return point->taken[kind][i].reason;
+        }
+    }
+    return point->reason[0] != '\0' ? point->reason : "it was not measured";
+}
+
+void bw_baseline_join(const struct bw_baseline *baseline, struct bw_shmem_result *result)
+{
+    result->baseline = baseline;
+    for (size_t i = 0; i < result->count; i++) {
+        struct bw_shmem_point *p = &result->points[i];
+        const struct bw_baseline_taken *taken = NULL;
+
+        p->baseline =
+            bw_baseline_find(baseline, p->row->op, p->dtype, p->ranks, p->figures.payload_bytes);
+        if (p->baseline == NULL || p->status != BW_OK) {
+            continue;
+        }
+        taken = bw_baseline_of_class(p->baseline, bw_baseline_class_for(p->placement), NULL);
+        if (taken != NULL) {
+            const struct bw_shmem_figures f = bw_baseline_figures(p->baseline, taken->us);
+
+            p->pass = bw_shmem_verdict(&p->figures, f.kernel_bus_gb_per_s);
+        }
+    }
+}
+
+struct bw_shmem_figures bw_baseline_figures(const struct bw_baseline_point *point, double us)
+{
+    return bw_shmem_figures_of(bw_bus_factor(point->op, point->ranks), point->payload_bytes, us, us,
+                               (double)NAN);
+}

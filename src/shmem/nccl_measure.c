@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The baseline's points: each operator and size, on plain and on registered memory, both ways. */
+#include "nccl.h"
+
+#include "../measure/crew.h"
+#include "../measure/gate.h"
+#include "../measure/session.h"
+
+#include "bwtool/log.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A gate that NCCL's own waiting keeps shut opens by itself after so long; what
+ * was measured is then thrown away.
+ */
+static const uint64_t gate_patience_ns = 5ULL * 1000 * 1000 * 1000;
+
+enum bw_status bw_baseline_open(struct bw_baseline_job **job, struct bw_session *session)
+{
+    int devices[BW_SHMEM_RANKS_MAX];
+    enum bw_status st = BW_OK;
+
+    *job = calloc(1, sizeof(**job));
+    if (*job == NULL) {
+        return bw_errno("no memory for the baseline");
+    }
+    (*job)->session = session;
+    TRY(bw_nccl_open());
+    if (session->gpus.count > BW_SHMEM_RANKS_MAX) {
+        bw_error("at most %d GPUs", (int)BW_SHMEM_RANKS_MAX);
+        return BW_WAIVED;
+    }
+    for (int i = 0; i < session->gpus.count; i++) {
+        devices[i] = i;
+    }
+    TRY(NCCL(CommInitAll, (*job)->comms, session->gpus.count, devices));
+    (*job)->ranks = session->gpus.count;
+    bw_gate_set_timeout_ns(session->gate, gate_patience_ns);
+out:
+    return st;
+}
+
+void bw_baseline_close(struct bw_baseline_job *job)
+{
+    if (job == NULL) {
+        return;
+    }
+    for (int r = 0; r < job->ranks && !bw_cu_context_lost(); r++) {
+        (void)nccl.CommDestroy(job->comms[r]);
+    }
+    bw_baseline_free(&job->done);
+    free(job);
+}
+
+void bw_baseline_describe(const struct bw_baseline_job *job, struct bw_baseline *baseline)
+{
+    const char *nvls = getenv("NCCL_NVLS_ENABLE");
+
+    (void)job;
+    (void)snprintf(baseline->nvls, sizeof(baseline->nvls), "%s", nvls != NULL ? nvls : "unset");
+    if (nccl.lib != NULL) {
+        (void)bw_nccl_version_text(nccl.version, baseline->version, sizeof(baseline->version));
+    }
+}
+
+static void set_reason(char *reason, const char *text)
+{
+    (void)snprintf(reason, BW_BASELINE_REASON, "%s", text != NULL ? text : "it failed");
+}
+
+static enum bw_status read_crew(const struct bw_crew *crew, struct bw_baseline_taken *taken)
+{
+    const double each = (double)crew->copies * 1e3;
+    const struct bw_stats whole = bw_stats_of(crew->whole.ns, crew->whole.count);
+
+    for (size_t i = 0; i < crew->launch->lane_count; i++) {
+        const struct bw_stats one = bw_stats_of(crew->series[i].ns, crew->series[i].count);
+
+        taken->rank_us[i] = one.median / each;
+    }
+    taken->us = (crew->sampling->use_mean ? whole.mean : whole.median) / each;
+    taken->min_us = whole.min / each;
+    taken->max_us = whole.max / each;
+    taken->cv = whole.cv;
+    taken->samples = (unsigned)whole.n;
+    taken->iterations = crew->copies;
+    taken->is_there = isfinite(taken->us) && taken->us > 0;
+    return BW_OK;
+}
+
+/* One class and mode; memory is there. */
+static enum bw_status take_way(struct bw_baseline_job *job, struct shmem_case *c,
+                               enum bw_baseline_mode mode, const struct bw_sampling *sampling,
+                               struct bw_baseline_point *point, struct bw_baseline_taken *taken)
+{
+    struct nccl_program program = {.job = job,
+                                   .c = c,
+                                   .mode = mode,
+                                   .is_checked = point->is_checked,
+                                   .lane_count = nccl_lanes(c)};
+    struct bw_hint hint = {.copies = SHMEM_ITERATIONS, .samples = SHMEM_SAMPLES};
+    struct bw_crew crew = {.lanes = NULL};
+    struct bw_plan plan = {.tc = NULL};
+    enum bw_status st = BW_OK;
+
+    bw_log_mark();
+    for (int r = 0; r < point->ranks; r++) {
+        taken->rank_us[r] = NAN;
+    }
+    if (mode == BASELINE_GRAPH && (cu.StreamBeginCapture == NULL || cu.GraphInstantiate == NULL)) {
+        set_reason(taken->reason, "the driver has no graphs");
+        return BW_OK;
+    }
+    TRY(nccl_plan_build(&plan, &program));
+    st = bw_crew_open(&crew, job->session, &plan, plan.launches, sampling, &hint);
+    st = st == BW_OK ? bw_crew_measure(&crew) : st;
+    st = st == BW_OK ? read_crew(&crew, taken) : st;
+    bw_crew_close(&crew);
+out:
+    if (st != BW_OK) {
+        set_reason(taken->reason, bw_log_reason());
+    }
+    bw_plan_free(&plan);
+    return st;
+}
+
+static bool ends_everything(enum bw_status st)
+{
+    return st == BW_ERR_LOST || st == BW_ERR_NO_GPU || bw_cu_context_lost();
+}
+
+static enum bw_status take_class(struct bw_baseline_job *job, struct shmem_case *c,
+                                 enum bw_baseline_class kind, const struct bw_sampling *sampling,
+                                 struct bw_baseline_point *point)
+{
+    struct bw_baseline_taken *taken = point->taken[kind];
+    enum bw_status st = BW_OK;
+
+    bw_log_mark();
+    st = nccl_memory_open(job, c, kind);
+    if (st != BW_OK) {
+        for (int m = 0; m < BASELINE_MODES; m++) {
+            set_reason(taken[m].reason, bw_log_reason());
+        }
+    }
+    for (int m = 0; m < BASELINE_MODES && st == BW_OK; m++) {
+        const enum bw_status way =
+            take_way(job, c, (enum bw_baseline_mode)m, sampling, point, &taken[m]);
+
+        st = ends_everything(way) ? way : BW_OK;
+    }
+    nccl_memory_close(job, c);
+    return ends_everything(st) ? st : BW_OK;
+}
+
+/* What is asked for, at a size, as the operator itself would be run. Its reason says why not. */
+static void set_point(struct bw_baseline_job *job, struct shmem_case *c,
+                      const struct bw_operator *row, const struct bw_shmem_request *request,
+                      uint64_t bytes, struct bw_baseline_point *point)
+{
+    const struct shmem_machine machine = shmem_machine_of(job->session);
+    const char *why = NULL;
+    const char *api = nccl_api_of(row->op, &why);
+    char *reason = shmem_case_set(c, row, request, &machine, bytes, 0);
+
+    memset(point, 0, sizeof(*point));
+    point->op = row->op;
+    point->ranks = machine.ranks;
+    point->dtype = request->has_dtype ? request->dtype : row->dtype;
+    (void)snprintf(point->api, sizeof(point->api), "%s", api != NULL ? api : "none");
+    if (reason != NULL) {
+        set_reason(point->reason, reason);
+    } else {
+        point->elements = c->elements;
+        point->payload_bytes = c->payload_bytes;
+        if (api == NULL || machine.ranks < 2) {
+            set_reason(point->reason, api == NULL ? why : "one GPU: nothing crosses a link");
+        }
+    }
+    free(reason);
+}
+
+static enum bw_status take_point(struct bw_baseline_job *job, struct shmem_case *c,
+                                 const struct bw_sampling *sampling,
+                                 struct bw_baseline_point *point)
+{
+    struct bw_sampling own = *sampling;
+    enum bw_status st = BW_OK;
+
+    /* NCCL's messages follow each other, ours begin on 16 bytes: else the places are others. */
+    point->is_checked = !sampling->skip_verification && c->message_bytes % 16 == 0;
+    own.skip_verification = !point->is_checked;
+    c->session = job->session;
+    for (int k = 0; k < BASELINE_CLASSES && st == BW_OK; k++) {
+        st = take_class(job, c, (enum bw_baseline_class)k, &own, point);
+    }
+    return st;
+}
+
+/* Tell it, and remember that. */
+static enum bw_status tell_once(struct bw_baseline_job *job, const struct bw_baseline_point *point,
+                                bw_baseline_tell *tell, void *to)
+{
+    struct bw_baseline_point *kept = bw_baseline_add(&job->done);
+
+    if (kept == NULL) {
+        return BW_ERR_MEMORY;
+    }
+    *kept = *point;
+    return tell(to, point);
+}
+
+enum bw_status bw_baseline_measure(struct bw_baseline_job *job, const struct bw_operator *row,
+                                   const struct bw_shmem_request *request,
+                                   const struct bw_sampling *sampling, bw_baseline_tell *tell,
+                                   void *to)
+{
+    struct shmem_case *c = calloc(1, sizeof(*c));
+    struct bw_baseline_point *point = calloc(1, sizeof(*point));
+    enum bw_status st = BW_OK;
+    double at = 0;
+
+    st = c == NULL || point == NULL ? bw_errno("no memory for the baseline of %s", row->tc.name)
+                                    : BW_OK;
+    for (uint64_t bytes = shmem_next_bytes(row, request, &at); st == BW_OK && bytes > 0;
+         bytes = shmem_next_bytes(row, request, &at)) {
+        enum bw_status told = BW_OK;
+
+        set_point(job, c, row, request, bytes, point);
+        if (bw_baseline_find(&job->done, point->op, point->dtype, point->ranks,
+                             point->payload_bytes) != NULL) {
+            continue;
+        }
+        if (point->reason[0] == '\0' && bw_sampling_is_over(sampling)) {
+            set_reason(point->reason, "the time that --max-time gives was over before its turn");
+        } else if (point->reason[0] == '\0') {
+            st = take_point(job, c, sampling, point);
+        }
+        told = tell_once(job, point, tell, to);
+        st = told > st ? told : st;
+    }
+    free(point);
+    free(c);
+    return st;
+}

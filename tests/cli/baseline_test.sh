@@ -1,0 +1,233 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The NCCL baseline, with a stand-in for NCCL on simulated GPUs: every operator
+# is measured beside it and its bytes are compared; whatever goes wrong in its
+# process, the run ends, says so, and leaves no process behind; two files are
+# joined, and pairs that are not alike are refused.
+# shellcheck disable=SC2016,SC2317 # words for eval; functions that it and check call
+set -u
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need_simulator
+
+# nccl GPUS ARGS...: with few samples, so that it is quick.
+nccl() {
+    local gpus=$1
+    shift
+    run -g "$gpus" -- -i 1 "$@"
+}
+
+# out PATTERN, err PATTERN: what an extended pattern finds there.
+out() { grep -Eq -- "$1" "$work/out"; }
+err() { grep -Eq -- "$1" "$work/err"; }
+# json FILE EXPRESSION over d, the document: true?
+json() {
+    python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+cases = [c for t in d["bwtool"]["testcases"] if "operator" in t for c in t["operator"]["cases"]]
+points = [p for t in d["bwtool"]["testcases"] if "operator" in t for p in t["operator"].get("baselines", [])]
+sys.exit(not eval(sys.argv[2]))' "$1" "$2"
+}
+is() { # STATUS: the exit status of the last run
+    [ "$status" -eq "$1" ]
+}
+# left: a process of a baseline that is still there and was started from this build.
+left() {
+    local link
+    for link in /proc/[0-9]*/exe; do
+        if [ "$(readlink "$link")" = "$bwtool" ] &&
+            tr '\0' ' ' <"${link%exe}cmdline" | grep -q -- '--baseline-fd'; then
+            return 0
+        fi
+    done
+    return 1
+}
+
+all="shmem_all_to_all shmem_all_gather shmem_reduce_scatter shmem_all_reduce shmem_broadcast"
+all+=" shmem_put shmem_get"
+n='([0-9.]+|N/A)'
+line="^\[BASELINE_PERF\] pe=[0-9]+ e2e_us=$n kernel_us=$n algo_bandwidth_GBps=$n"
+line+=" e2e_bus_bandwidth_GBps=$n kernel_bus_bandwidth_GBps=$n payload_bytes=[0-9]+ bus_factor=$n"
+line+=" api=nccl[A-Za-z]+ nccl_version=2\.28\.3 registered=[01] mode=(launch|graph)$"
+
+for gpus in 2 3; do
+    # shellcheck disable=SC2086 # words
+    nccl "$gpus" -j -t $all --baseline nccl --sweep 4K:12K:3
+    check "every operator beside NCCL, $gpus ranks" is 0
+    cp "$work/out" "$work/all.json"
+    check "all four ways are measured, and the bytes are right, $gpus ranks" json "$work/all.json" \
+        'len(points) == 14 and all(w["kernel_us"] for p in points for w in p["ways"])'
+    if [ "$gpus" -ne 3 ]; then # there a size is a multiple of 16 bytes for each rank
+        check "every byte is compared, $gpus ranks" json "$work/all.json" \
+            'all(p["checked"] for p in points if p["payload_bytes"] % (16 * p["n_pes"]) == 0)'
+    fi
+    check "the verdict is by the baseline, $gpus ranks" json "$work/all.json" \
+        'all(c["baseline"]["judged_by"] == "baseline" for c in cases)'
+    # The stand-in's times: 6 us, 4 on registered memory, 1 more for a launch by the host.
+    check "like is held against like, in its better mode, $gpus ranks" json "$work/all.json" \
+        'all(c["baseline"]["class"] == ("registered" if c["placement"] == "R" else "plain") and
+             c["baseline"]["mode"] == "graph" and c["baseline"]["best_of_all"]["class"] == "registered"
+             for c in cases)'
+done
+
+for dtype in fp16 bf16 fp32 int32 int8; do
+    nccl 3 -p shmem_reduce_scatter_pull shmem_all_reduce_ll --dtype "$dtype" --baseline nccl -b 3K
+    check "sums of $dtype are NCCL's sums" out '\| (passed|not_judged|below) \| [ABR] \| (plain|regis)'
+done
+
+nccl 2 -t shmem_put_signal shmem_barrier --baseline nccl
+check "a barrier and a signal have no baseline" is 0
+check "and say so" out 'NCCL has no barrier'
+check "and say so of the signal" out 'NCCL has no put with a signal'
+
+nccl 1 -t shmem_all_reduce --baseline nccl -b 4K
+check "one rank has no baseline to be held against" is 0
+
+nccl 2 -t shmem_all_gather --baseline nccl -b 4K --perf
+check "[BASELINE_PERF] lines have their keys in order, one a rank and class" \
+    eval '[ "$(grep -Ec "$line" "$work/out")" -eq 4 ]'
+check "the comparison has the standard's columns" out \
+    '^metric \| SHMEM kernel_bus_bandwidth_GBps \| Baseline kernel_bus_bandwidth_GBps \| delta \| pass'
+check "any class against the best mode of all is printed under that name" out \
+    '^any class vs the best NCCL mode of all'
+
+nccl 2 -t shmem_all_gather --baseline nccl -b 4K --placement r
+check "placement R is held against registered windows" out '\| R \| registered, graph, ncclAllGather'
+nccl 2 -t shmem_all_gather_push --baseline nccl -b 4K --placement b
+check "placement B is held against plain buffers" out '\| B \| plain, graph, ncclAllGather'
+
+# Words with the epoch in them: twice the bytes; the stand-in is as fast as the links here.
+SIM_NCCL=fast nccl 2 -t shmem_all_gather_ll --baseline nccl -b 4M
+check "below 80 % of NCCL the exit status is 4, whatever the utilization" eval 'is 4 && out "\| below \|"'
+SIM_NCCL=fast nccl 2 -t shmem_all_gather_tma --baseline nccl -b 4M
+check "as fast as NCCL, it is 0" eval 'is 0 && out "\| passed \|"'
+
+nccl 2 -t shmem_all_gather -b 4K --baseline nccl --no-multicast -j
+cp "$work/out" "$work/nvls.json"
+check "--no-multicast turns NCCL's use of it off" json "$work/nvls.json" \
+    'd["bwtool"]["baseline"]["nvls_enable"] == "0"'
+NCCL_NVLS_ENABLE=1 nccl 2 -t shmem_all_gather -b 4K --baseline nccl -j
+cp "$work/out" "$work/nvls.json"
+check "what the environment says of it is left alone" json "$work/nvls.json" \
+    'd["bwtool"]["baseline"]["nvls_enable"] == "1"'
+
+# FAULT, how patient we are, where it is said (the log or, always, the table), and how.
+while read -r fault patience where words; do
+    SIM_NCCL=$fault nccl 2 -t shmem_all_gather -b 1M --baseline nccl --baseline-patience "$patience"
+    check "NCCL's fault '$fault' does not keep the operators from running" is 0
+    if [ "$where" = warning ]; then
+        check "fault '$fault' is said once" eval "[ \"\$(grep -Ec \"warning: .*$words\" \"\$work/err\")\" -eq 1 ]"
+    fi
+    check "fault '$fault' is said beside the case, which is judged by utilization" out \
+        "no baseline: .*$words.*; judged by utilization"
+    check "fault '$fault' leaves no process behind" eval '! left'
+done <<'END'
+hang 2 warning its process said nothing for 2 s, and was ended
+hang_call 2 warning its process said nothing for 2 s, and was ended
+die 60 warning its process was ended by signal 6
+die_call 60 warning its process was ended by signal 6
+fail 60 warning NCCL: internal error: planted by SIM_NCCL in ncclCommInitAll
+garbage 60 warning its process told what is no such line
+old 60 warning NCCL is too old: libnccl.so.2 is version 2.7.5, and the baseline needs 2.10.0
+fail_call 60 table NCCL: internal error: planted by SIM_NCCL in ncclAllGather
+wrong 60 table verification failed in NCCL.s output
+END
+
+SIM_NCCL=no_windows nccl 2 -t shmem_all_gather -b 4K --baseline nccl --placement r
+check "memory that is not registered without an error is no baseline of R" out \
+    'no baseline: NCCL did not register memory'
+SIM_NCCL=noise nccl 2 -t shmem_all_gather -b 4K --baseline nccl
+check "what NCCL prints is no result" eval '! out NCCL.INFO && err NCCL.INFO'
+
+mkdir "$work/none"
+: >"$work/none/libnccl.so.2"
+with() { # FOLDER ARGS...: that folder's NCCL
+    printf 'gpus 2\ninclude %s/tests/sim/machines/h200.txt\n' "$root" >"$work/machine"
+    LD_LIBRARY_PATH=$1:$build/sim SIM_MACHINE=$work/machine timeout 120 "$bwtool" -i 1 "${@:2}" \
+        >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+}
+with "$work/none" -t shmem_all_gather -b 4M --baseline nccl
+check "without NCCL the operators run" is 0
+check "and the lack is one clear line" err 'warning: the NCCL baseline is missing: no NCCL: '
+with "$work/none" -t shmem_all_gather -b 4M --baseline nccl-only
+check "NCCL alone, without NCCL, is waived" eval 'is 0 && out "^Waived: shmem_all_gather: no NCCL"'
+with "$build/sim/nccl_old" -t shmem_all_to_all -b 4K --baseline nccl-only --perf
+check "an older NCCL is measured as far as it goes" eval \
+    'is 0 && out "registered graph .*no symmetric windows" && out "api=ncclSendRecv"'
+SIM_NCCL=die nccl 2 -t shmem_all_gather -b 4K --baseline nccl-only
+check "NCCL alone, and it fails: so does the run" eval 'is 1 && err "NCCL was not measured: .*signal 6"'
+
+nccl 2 -t device_local_copy --baseline nccl
+check "a baseline of no operator is misuse" eval 'is 2 && err "none of the testcases is one"'
+nccl 2 -t device_local_copy shmem_put --baseline nccl-only
+check "NCCL alone beside another testcase is misuse" eval 'is 2 && err "not all of the testcases are"'
+nccl 2 -t shmem_put --baseline hccl
+check "another baseline is misuse" eval 'is 2 && err "nccl, or nccl-only"'
+
+# --- two files ---------------------------------------------------------------
+
+# shellcheck disable=SC2086 # words
+nccl 2 -j -t $all shmem_barrier --sweep 1K:16K:16 --baseline nccl-only
+check "NCCL alone" is 0
+cp "$work/out" "$work/a.json"
+check "is no operator" json "$work/a.json" 'len(cases) == 0 and len(points) == 15'
+# shellcheck disable=SC2086 # words
+nccl 2 -j -t $all shmem_barrier --sweep 1K:16K:16
+cp "$work/out" "$work/b.json"
+compare() { # FILES: joined, without a driver
+    LD_LIBRARY_PATH=$work/none "$bwtool" --compare "$1" "${@:2}" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+}
+compare "$work/a.json,$work/b.json"
+check "two files are joined" eval 'is 0 && out "^all_gather payload_bytes=16384 .*\| passed \| A \| plain"'
+cp "$work/out" "$work/first"
+compare "$work/b.json,$work/a.json"
+check "in either order" cmp "$work/out" "$work/first"
+compare "$work/a.json,$work/b.json" -j
+check "as JSON" python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+sys.exit(not (d["compared"] == 14 and d["refused"] == 0 and d["below"] == 0))' "$work/out"
+
+# what NAME, a Python statement on file a (d, points, p), what is said
+while IFS=';' read -r name change words; do
+    python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+points = [p for t in d["bwtool"]["testcases"] for p in t["operator"]["baselines"]]
+exec(sys.argv[2])
+json.dump(d, open(sys.argv[3], "w"))' "$work/a.json" "$change" "$work/c.json"
+    compare "$work/c.json,$work/b.json"
+    check "other $name: refused, with the reason" eval "is 2 && { out '$words' || err '$words'; }"
+done <<'END'
+size;[p.update(payload_bytes=4) for p in points];refused: the baseline has no case of the same size
+dtype;[p.update(dtype="int8") for p in points];refused: the baseline has no case of the same dtype
+ranks;[p.update(n_pes=3) or [w["kernel_us_of_ranks"].append(1.0) for w in p["ways"] if "kernel_us_of_ranks" in w] for p in points];same number of ranks
+operator;[p.update(operator="broadcast") for p in points];the baseline has no case of the same operator
+GPU;d["bwtool"]["devices"][1].update(name="Another");other GPUs: GPU 1 is
+count of GPUs;d["bwtool"]["devices"].pop();other GPUs: .* has 2, and .* has 1
+class;[p.update(ways=p["ways"][2:]) for p in points];placement A is held against plain memory, which it lacks
+form;points[3].update(ways=7);entry 4 of its baselines is not of the form
+root;d.pop("bwtool") and None;has no member .bwtool.
+END
+python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+for t in d["bwtool"]["testcases"]:
+    for p in t["operator"]["baselines"]:
+        for w in p["ways"]:
+            w["kernel_us"] = w["kernel_us"] and w["kernel_us"] / 1e6
+json.dump(d, open(sys.argv[2], "w"))' "$work/a.json" "$work/c.json"
+compare "$work/c.json,$work/b.json"
+check "below 80 % of the baseline the exit status is 4" eval 'is 4 && out "\| below \|"'
+compare "$work/b.json,$work/b.json"
+check "two files without a baseline cannot be compared" eval 'is 2 && err "neither file has a baseline"'
+compare "$work/a.json,$work/a.json"
+check "nor two without operators" eval 'is 2 && err "has no operator that was measured"'
+compare "$work/a.json,$work/missing.json"
+check "a file that is not there" eval 'is 2 && err "missing.json: .*o such file"'
+echo '{' >"$work/bad.json"
+compare "$work/a.json,$work/bad.json"
+check "a file that is no JSON" eval 'is 2 && err "bad.json: "'
+compare "$work/a.json"
+check "one file is not two" eval 'is 2 && err "two JSON files"'
+
+finish
