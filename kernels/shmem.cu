@@ -13,6 +13,7 @@
 
 #include "shmem_route.cu"
 #include "shmem_route_tiles.cu"
+#include "shmem_route_tma.cu"
 
 #ifndef BW_PROFILE
 #include "shmem_tools.cu"

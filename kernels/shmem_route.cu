@@ -81,14 +81,14 @@ BW_DEVICE int32_t route_row_here(const bw_route_args &a, uint32_t r, uint32_t to
  */
 SHMEM_ROUTED(bw_shmem_pull_dispatch, 2)
 {
-    const uint32_t lane = threadIdx.x % 32, warps = shmem_threads() / 32;
+    const uint32_t lanes = min(blockDim.x, 32u), lane = threadIdx.x % lanes;
     uint4 v[BW_SHMEM_COPY_VECTORS];
 
     shmem_begin();
     BW_FRAMES(a.s);
     shmem_publish(a.s, BW_SIGNAL_ENTRY, SHMEM_ALL, a.s.epoch);
     shmem_await(a.s, BW_SIGNAL_ENTRY, SHMEM_ALL, a.s.epoch);
-    for (uint32_t t = shmem_thread() / 32; t < a.tokens; t += warps) {
+    for (uint32_t t = shmem_thread() / lanes; t < a.tokens; t += shmem_threads() / lanes) {
         BW_UNROLL_1
         for (uint32_t d = 1; d <= a.s.ranks; d++) {
             const uint32_t r = shmem_peer(a.s, d);
@@ -96,14 +96,15 @@ SHMEM_ROUTED(bw_shmem_pull_dispatch, 2)
             const uint4 *src = shmem_in(a.s, r) + route_row(a, t);
             uint4 *dst = shmem_out(a.s, a.s.rank) + route_row(a, (uint32_t)row);
 
-            for (uint32_t i = lane; row >= 0 && i < a.s.vectors; i += 32 * BW_SHMEM_COPY_VECTORS) {
+            for (uint32_t i = lane; row >= 0 && i < a.s.vectors;
+                 i += lanes * BW_SHMEM_COPY_VECTORS) {
                 {
                     BW_FRAME_OWN(a.s, shmem_get_frame(a.s, r));
-                    shmem_load_batch(v, src, i, 32, a.s.vectors);
+                    shmem_load_batch(v, src, i, lanes, a.s.vectors);
                     BW_FRAME_HAVE(a.s, v);
                 }
                 BW_FRAME_OWN(a.s, FRAME_COPY_OUT);
-                shmem_store_batch(dst, v, i, 32, a.s.vectors);
+                shmem_store_batch(dst, v, i, lanes, a.s.vectors);
             }
         }
     }

@@ -32,7 +32,7 @@
     K(shmem_poison4_reduce_scatter) K(shmem_poison4_all_reduce)                         \
     K(shmem_barrier) K(shmem_pingpong)                                                  \
     K(shmem_push_dispatch) K(shmem_pull_dispatch) K(shmem_tiles_dispatch)               \
-    K(shmem_pull_combine) K(shmem_tiles_combine)
+    K(shmem_pull_combine) K(shmem_tiles_combine) K(shmem_tma_dispatch)
 
 #define BW_KERNELS(K)                                                                   \
     K(gate_hold) K(gate_relay) K(clock_ping) K(clock_pong)                              \

@@ -73,6 +73,10 @@
     "SM stores of each token, once a rank, from the user's input into its row of the peers' " \
     "symmetric receive areas; route tables are read by their own rank alone: no staging "     \
     "before" ROUTE_SAYS
+/* TMA store src=user tokens, dst=peers' receive areas: as PUSH. */
+#define DISPATCH_TMA_SAYS                                                                   \
+    "bulk copies (TMA) of each token, loaded once and stored once a rank, from the user's " \
+    "input into its row of the peers' symmetric receive areas; no staging before" ROUTE_SAYS
 /* SM load src=peers' tokens and tables, which must be symmetric: all three staged (B). */
 #define DISPATCH_PULL_SAYS                                                                \
     "SM loads from the peers' symmetric tokens, by the peers' symmetric route tables; a " \
@@ -184,6 +188,8 @@ const struct bw_operator bw_operators[] = {
     ROUTED(DISPATCH, dispatch, TILES, tiles, A, A, 2, DISPATCH_TILES_SAYS),
     ROUTED(COMBINE, combine, PULL, pull, B | R, R, 0, COMBINE_PULL_SAYS),
     ROUTED(COMBINE, combine, TILES, tiles, A, A, 2, COMBINE_TILES_SAYS),
+    ROW("shmem_dispatch_tma", DISPATCH, TMA, TMA, shmem_tma_dispatch, B | R, R, 0, 0,
+        BW_SHMEM_TMA_THREADS, 3, false, DISPATCH_TMA_SAYS),
 };
 /* clang-format on */
 const size_t bw_operator_count = sizeof(bw_operators) / sizeof(bw_operators[0]);

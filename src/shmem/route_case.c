@@ -20,14 +20,13 @@ bool shmem_is_routed(enum bw_shmem_op op)
 }
 
 /* What was asked for; zeros are defaults. */
-static struct bw_route_shape shape_of(const struct shmem_case *c,
+static struct bw_route_shape shape_of(const struct bw_operator *row,
                                       const struct bw_shmem_request *request, uint64_t bytes)
 {
     struct bw_route_shape shape = request->route;
     uint64_t tokens = 0;
 
-    shape.ranks = c->ranks;
-    shape.element_bytes = bw_dtype_bytes(c->dtype);
+    shape.element_bytes = bw_dtype_bytes(request->has_dtype ? request->dtype : row->dtype);
     shape.hidden = shape.hidden > 0 ? shape.hidden : BW_ROUTE_HIDDEN;
     shape.top_k = shape.top_k > 0 ? shape.top_k : BW_ROUTE_TOP_K;
     shape.experts = shape.experts > 0 ? shape.experts : BW_ROUTE_EXPERTS;
@@ -38,11 +37,18 @@ static struct bw_route_shape shape_of(const struct shmem_case *c,
     return shape;
 }
 
+uint32_t shmem_route_tokens(const struct bw_operator *row, const struct bw_shmem_request *request,
+                            uint64_t bytes)
+{
+    return shape_of(row, request, bytes).tokens;
+}
+
 char *shmem_route_set(struct shmem_case *c, const struct bw_shmem_request *request, uint64_t bytes)
 {
     struct bw_route_shape *shape = &c->route.shape;
 
-    *shape = shape_of(c, request, bytes);
+    *shape = shape_of(c->row, request, bytes);
+    shape->ranks = c->ranks;
     c->elements = (uint64_t)shape->tokens * shape->hidden;
     c->payload_bytes =
         bw_shmem_routed_payload_bytes(shape->tokens, shape->hidden, shape->element_bytes);

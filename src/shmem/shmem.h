@@ -141,6 +141,9 @@ enum bw_status shmem_check_fresh_all(struct shmem_case *c, uint32_t seed);
  */
 
 bool shmem_is_routed(enum bw_shmem_op op);
+/* Tokens of each rank for a payload of about so many bytes. */
+uint32_t shmem_route_tokens(const struct bw_operator *row, const struct bw_shmem_request *request,
+                            uint64_t bytes);
 /* Sizes of a case whose row, dtype and ranks are known; NULL, or why it cannot be, as text. */
 char *shmem_route_set(struct shmem_case *c, const struct bw_shmem_request *request, uint64_t bytes);
 void shmem_route_set_tiles(struct shmem_case *c);

@@ -38,10 +38,17 @@ uint64_t shmem_next_bytes(const struct bw_operator *row, const struct bw_shmem_r
                         row->op == SHMEM_BARRIER ||
                         (shmem_is_routed(row->op) && request->route.tokens > 0);
 
-    *bytes = *bytes == 0 ? (double)request->bytes_min
-             : is_one    ? INFINITY
-                         : *bytes * request->factor;
-    return *bytes <= (double)request->bytes_max * (1 + 1e-9) ? (uint64_t)llround(*bytes) : 0;
+    const double most = (double)request->bytes_max * (1 + 1e-9);
+    const double before = *bytes;
+
+    do { /* of dispatch and combine those sizes that are other numbers of tokens */
+        *bytes = *bytes == 0 ? (double)request->bytes_min
+                 : is_one    ? INFINITY
+                             : *bytes * request->factor;
+    } while (before > 0 && *bytes <= most && shmem_is_routed(row->op) &&
+             shmem_route_tokens(row, request, (uint64_t)llround(before)) ==
+                 shmem_route_tokens(row, request, (uint64_t)llround(*bytes)));
+    return *bytes <= most ? (uint64_t)llround(*bytes) : 0;
 }
 
 uint64_t bw_shmem_window_bytes(const struct bw_session *session, const struct bw_operator *row,
@@ -141,6 +148,10 @@ enum bw_status bw_shmem_print_plan(const struct bw_operator *row,
         TRY(shmem_plan_build(&plan, c, &program));
         shmem_plan_print(&plan, c, program.kind, out);
         bw_plan_free(&plan);
+    }
+    if (reason != NULL) {
+        bw_note("%s: nothing to run on %d GPU%s: %s", row->tc.name, ranks, ranks == 1 ? "" : "s",
+                reason);
     }
 out:
     free(reason);

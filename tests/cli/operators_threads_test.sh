@@ -26,5 +26,9 @@ done <<'END'
 10 push all_gather
 11 push all_to_all
 12 tiles reduce_scatter
+11 push dispatch
+10 pull dispatch
+12 tiles dispatch
+12 tiles combine
 END
 finish

@@ -128,6 +128,7 @@ static unsigned skipped = ~0u;
 enum { CTAS = 2, THREADS = 8, VECTORS = 75, ROUNDS = 4, RANKS_MAX = 3 };
 
 typedef void kernel(bw_shmem_args);
+typedef void routed_kernel(bw_route_args);
 
 struct way {
     const char *name;
@@ -135,6 +136,7 @@ struct way {
     uint32_t layout;
     unsigned slots, spread;
     bool is_sum, is_two_shot;
+    routed_kernel *run_routed;
 };
 
 #define TRANSPORT(how, slots, spread)                                                     \
@@ -147,6 +149,9 @@ struct way {
      spread, true},                                                                           \
     {#how " all_reduce", bw_shmem_##how##_all_reduce, BW_LAYOUT_ALL_REDUCE, slots, spread, true}
 
+#define ROUTED(how, what, slots, is_sum)                                            \
+    {#how " " #what, nullptr, 0, slots, (slots) / 2, is_sum, false, bw_shmem_##how##_##what}
+
 static const way ways[] = {
     TRANSPORT(push, 0, 0),  BROADCAST(push, 0, 0),  TRANSPORT(pull, 0, 0), SUMS(pull, 0, 0),
     TRANSPORT(tma, 0, 0),   BROADCAST(tma, 0, 0),   TRANSPORT(tiles, 2, 1),
@@ -154,6 +159,9 @@ static const way ways[] = {
     {"two_shot all_reduce", bw_shmem_two_shot_all_reduce, BW_LAYOUT_ALL_REDUCE, 2, 1, true, true},
     TRANSPORT(ll, 2, 2),    BROADCAST(ll, 2, 2),    SUMS(ll, 2, 2),        SUMS(poison, 3, 1),
     SUMS(poison4, 3, 1),
+    ROUTED(push, dispatch, 0, false),       ROUTED(pull, dispatch, 0, false),
+    ROUTED(tma, dispatch, 0, false),        ROUTED(tiles, dispatch, 2, false),
+    ROUTED(pull, combine, 0, true),         ROUTED(tiles, combine, 2, true),
 };
 
 struct rank_state {
@@ -167,6 +175,8 @@ static uint32_t ranks;
 static rank_state states[RANKS_MAX];
 static uint64_t in_offset, out_offset, scratch_offset;
 static unsigned wrong;
+
+#include "routes.h"
 
 static bw_shmem_args args_of(uint32_t r, uint32_t epoch)
 {
@@ -215,6 +225,11 @@ static void fill(uint32_t r, uint32_t epoch)
     const bw_shmem_check c = check_of(r, epoch);
     uint32_t *in = (uint32_t *)(args_of(r, epoch).in);
 
+    if (now->run_routed != nullptr) {
+        routed_fill(r, epoch, now->is_sum, in);
+        return;
+    }
+
     for (uint64_t i = 0; i < bw_shmem_inputs(c.layout, ranks) * (c.pitch_bytes / 4); i++) {
         in[i] = bw_shmem_input_word(&c, r, i);
     }
@@ -225,6 +240,12 @@ static void compare(uint32_t r, uint32_t epoch)
     const bw_shmem_check c = check_of(r, epoch);
     const uint32_t *out = (const uint32_t *)(args_of(r, epoch).out);
     unsigned bad = states[r].timed_out;
+
+    if (now->run_routed != nullptr) {
+        bad += routed_compare(r, epoch, now->is_sum, out);
+        __atomic_fetch_add(&wrong, bad, __ATOMIC_RELAXED);
+        return;
+    }
 
     for (uint32_t m = 0; m < bw_shmem_outputs(c.layout, ranks); m++) {
         for (uint64_t i = 0; i < c.pitch_bytes / 4; i++) {
@@ -253,7 +274,11 @@ static void *run_thread(void *index)
             }
         }
         pthread_barrier_wait(&rank->rank_barrier);
-        now->run(args_of(r, epoch));
+        if (now->run_routed != nullptr) {
+            now->run_routed(routed_args(args_of(r, epoch), r));
+        } else {
+            now->run(args_of(r, epoch));
+        }
         pthread_barrier_wait(&rank->rank_barrier);
         if (i % (CTAS * THREADS) == 0) {
             compare(r, epoch);
@@ -271,8 +296,13 @@ static void lay_out()
     in_offset = signals;
     out_offset = in_offset + buffer;
     scratch_offset = out_offset + buffer;
+    tables_offset = scratch_offset + scratch;
+    route_build();
     for (uint32_t r = 0; r < ranks; r++) {
-        states[r].window.assign((scratch_offset + scratch) / 16, make_uint4(0, 0, 0, 0));
+        states[r].window.assign((tables_offset + 2 * TABLE_BYTES) / 16 + 1, make_uint4(0, 0, 0, 0));
+        memcpy((char *)states[r].window.data() + tables_offset, route_dst[r], TABLE_BYTES);
+        memcpy((char *)states[r].window.data() + tables_offset + TABLE_BYTES, route_slot[r],
+               TABLE_BYTES);
         states[r].timed_out = 0;
         if (now->slots == 3) {
             memset((char *)states[r].window.data() + scratch_offset, 0xff, scratch);

@@ -39,7 +39,8 @@
     TWIN(pull_dispatch, 1024, cost_pull_dispatch)                          \
     TWIN(tiles_dispatch, 1024, cost_tiles_dispatch)                        \
     TWIN(pull_combine, 1024, cost_pull_combine)                            \
-    TWIN(tiles_combine, 1024, cost_tiles_combine)
+    TWIN(tiles_combine, 1024, cost_tiles_combine)                          \
+    TWIN(tma_dispatch, 1, cost_push_dispatch)
 /* clang-format on */
 
 static const bw_frame_args &frames_of(const bw_shmem_args &a)
