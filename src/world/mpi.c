@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "beat.h"
 #include "bwtool/clock.h"
 #include "bwtool/log.h"
 #include "kinds.h"
@@ -228,6 +229,26 @@ static bool find_ranks(struct bw_world *world, MPI_Comm *local)
                MPI_SUCCESS;
 }
 
+/* With other hosts, where there are any: rank 0 tells all where it listens. NULL: not this rank. */
+static struct bw_beat *open_beat_all(const struct bw_world *world)
+{
+    struct bw_beat_ticket ticket = {.count = 0};
+    struct bw_beat *beat = NULL;
+
+    if (world->local_ranks == world->ranks) {
+        return NULL;
+    }
+    if (world->rank == 0) {
+        beat = bw_beat_open_hub(&ticket, world->ranks);
+    }
+    if (MPI_Bcast(&ticket, sizeof(ticket), MPI_BYTE, 0, MPI_COMM_WORLD) == MPI_SUCCESS &&
+        world->rank == world->host_rank && world->rank != 0) {
+        beat = bw_beat_open(&ticket);
+    }
+    explicit_bzero(&ticket, sizeof(ticket));
+    return beat;
+}
+
 /* Watch each other, if there is shared memory for it; without, the deadlines are all there is. */
 static void open_watch(struct bw_world *world, struct mpi *mpi)
 {
@@ -241,6 +262,7 @@ static void open_watch(struct bw_world *world, struct mpi *mpi)
         .silent_ms = SILENT_MS,
         .hung_ms = HUNG_MS,
         .end_job = end_job_at_once,
+        .beat = open_beat_all(world),
     };
     MPI_Aint size = 0;
     int unit = 0;
@@ -252,9 +274,11 @@ static void open_watch(struct bw_world *world, struct mpi *mpi)
         MPI_Win_shared_query(mpi->page, 0, &size, &unit, &page) != MPI_SUCCESS) {
         bw_verbose("no memory that this host's ranks could watch each other through");
         mpi->page = MPI_WIN_NULL;
+        bw_beat_close(options.beat);
         return;
     }
     if (MPI_Comm_rank(mpi->local, &options.mine) != MPI_SUCCESS) {
+        bw_beat_close(options.beat);
         return;
     }
     options.slots = page;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "watch.h"
 
+#include "beat.h"
+
 #include "bwtool/clock.h"
 #include "bwtool/log.h"
 
@@ -151,6 +153,30 @@ static bool look_at_others(struct bw_watch *watch, uint64_t now_ns)
     return is_lost;
 }
 
+/* The same of the other hosts, by one rank of each. */
+static bool look_at_hosts(struct bw_watch *watch, uint64_t now_ns)
+{
+    const struct bw_watch_slot *slot = own_slot(watch);
+    struct bw_beat_note mine = {.rank = watch->options.rank};
+    struct bw_beat_note lost;
+
+    if (watch->options.beat == NULL) {
+        return false;
+    }
+    (void)snprintf(mine.host, sizeof(mine.host), "%.63s", watch->options.host);
+    memcpy(mine.gpu, slot->gpu, sizeof(mine.gpu));
+    memcpy(mine.phase, slot->phase, sizeof(mine.phase));
+    memcpy(mine.step, slot->step, sizeof(mine.step));
+    if (!bw_beat_look(watch->options.beat, now_ns, watch->options.silent_ms, &mine, &lost)) {
+        return false;
+    }
+    bw_error("rank %d on %s (%s) shows no sign of life; it was at: %s%s%s", lost.rank, lost.host,
+             lost.gpu[0] != '\0' ? lost.gpu : "no GPU yet",
+             lost.phase[0] != '\0' ? lost.phase : "start", lost.step[0] != '\0' ? ", " : "",
+             lost.step);
+    return true;
+}
+
 /* A main thread that neither naps nor tells where it is, is in a call that does not return. */
 static bool hangs(struct bw_watch *watch, uint64_t now_ns)
 {
@@ -209,7 +235,8 @@ static void *run(void *argument)
         if (is_told) {
             obey(watch);
         }
-        if (watch->over_since_ns == 0 && (look_at_others(watch, now_ns) || hangs(watch, now_ns))) {
+        if (watch->over_since_ns == 0 && (look_at_others(watch, now_ns) ||
+                                          look_at_hosts(watch, now_ns) || hangs(watch, now_ns))) {
             watch->over_since_ns = now_ns;
             atomic_store(&watch->is_over, true);
         }
@@ -230,6 +257,7 @@ struct bw_watch *bw_watch_open(const struct bw_watch_options *options)
         watch->seen = calloc((size_t)options->count, sizeof(*watch->seen));
     }
     if (watch == NULL || watch->seen == NULL) {
+        bw_beat_close(options->beat);
         free(watch);
         return NULL;
     }
@@ -239,6 +267,7 @@ struct bw_watch *bw_watch_open(const struct bw_watch_options *options)
     slot->rank = options->rank;
     slot->pid_space = pid_space();
     if (pthread_create(&watch->thread, NULL, run, watch) != 0) {
+        bw_beat_close(options->beat);
         free(watch->seen);
         free(watch);
         return NULL;
@@ -256,6 +285,7 @@ void bw_watch_close(struct bw_watch *watch)
     atomic_store(&watch->is_closing, true);
     pthread_join(watch->thread, NULL);
     bw_watch_leave_signals();
+    bw_beat_close(watch->options.beat);
     free(watch->seen);
     free(watch);
 }

@@ -8,7 +8,8 @@
 
 /*
  * The ranks of one host watch each other through a page that they share: a
- * thread of each beats there, and looks who has stopped to. It finds ranks
+ * thread of each beats there, and looks who has stopped to; the first rank of
+ * each host and rank 0 do it by datagrams (beat.h). It finds ranks
  * that died, were stopped, or whose main thread hangs, says which one, where
  * and in what phase, and has the job ended. No MPI in here.
  */
@@ -27,19 +28,21 @@ struct bw_watch_slot {
 };
 
 struct bw_watch;
+struct bw_beat;
 
 struct bw_watch_options {
     struct bw_watch_slot *slots; /* `count` of them, shared; one a rank of this host */
     int count, mine;             /* mine: place of this rank                          */
     int rank;
-    const char *host;   /* borrowed */
-    uint32_t silent_ms; /* without a beat for so long, a rank counts as stopped         */
-    uint32_t hung_ms;   /* without a sign of its main thread for so long, a rank hangs  */
+    const char *host;     /* borrowed */
+    uint32_t silent_ms;   /* without a beat for so long, a rank counts as stopped         */
+    uint32_t hung_ms;     /* without a sign of its main thread for so long, a rank hangs  */
+    struct bw_beat *beat; /* with the other hosts (beat.h); the watch closes it. NULL: none */
     /* End the job; comes from the watching thread if the main thread does not do it. */
     void (*end_job)(void);
 };
 
-/* NULL if there is no thread or memory for it: then nobody watches. */
+/* NULL if there is no thread or memory for it: then nobody watches, and the beat is closed. */
 struct bw_watch *bw_watch_open(const struct bw_watch_options *options);
 /* NULL is fine. */
 void bw_watch_close(struct bw_watch *watch);

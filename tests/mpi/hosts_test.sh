@@ -15,8 +15,8 @@ if sys.argv[2] not in found:
     print("found:", found)
 END
 }
-run() {
-    ranks 2 "$1" -t multinode_device_to_device_memcpy_write_sm -b 64K -i 1 -j
+run() { # MACHINE [TESTCASE]
+    ranks 2 "$1" -t "${2:-multinode_device_to_device_memcpy_write_sm}" -b 64K -i 1 -j
     [ "$status" = 0 ] || { echo "status $status"; head -n 10 "$work/err"; }
 }
 
@@ -26,6 +26,9 @@ export BWTOOL_PRETEND_HOSTS=2
 { run imex2; kind 'fabric handle'; } | verdict "two hosts of one clique: fabric handles"
 { run h200x2; kind 'between the hosts: rank 0 (pretended-host-0): [CUDA_ERROR_NOT_PERMITTED] no IMEX channel'; } |
     verdict "two hosts without IMEX: waived, and why"
+{ run imex2 shmem_all_reduce; kind 'fabric handle'; } | verdict "an operator on two hosts of one clique"
+{ run h200x2 shmem_all_reduce; kind 'waived: memory cannot be shared between the hosts: rank 0'; } |
+    verdict "an operator on two hosts without IMEX: waived, and why"
 RANK_EXTRA='1 gpu * state fabric 2' run imex2 >"$work/unused"
 kind 'rank 1 (pretended-host-1): the GPU is in no NVLink fabric yet: its registration is in progress' |
     verdict "a GPU that is not registered"
