@@ -69,6 +69,13 @@ static inline uint64_t bw_now_ns()
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
+static inline uint64_t bw_now_after_ns(uint64_t)
+{
+    return bw_now_ns();
+}
+static inline void bw_wait_known(uint64_t)
+{
+}
 static inline uint32_t bw_load_acquire(const uint32_t *p)
 {
     return __atomic_load_n(p, __ATOMIC_ACQUIRE);
