@@ -2,21 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plant one fault after another in the product's sources; the tests must see each.
 
-usage: mutants.py BUILD_FOLDER
+usage: mutants.py BUILD_FOLDER [--only PATTERN]
 
 BUILD_FOLDER holds the simulated driver and the kernels' image. Each fault is
 an edit of one file in a scratch copy: what needs to be is built anew, then run
-the folder's unit tests and a short set of golden command lines.
+the folder's unit tests and a short set of golden command lines. With --only,
+only faults whose file or edit the pattern matches.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-GOLDEN = ("^(dry_run_4|text_2|json_2|verbose|waived_json|partial_peer|unequal_ways|"
+GOLDEN = ("^(dry_run_4|text_2|json_2|verbose|waived_json|partial_peer|unequal_ways|operators|"
           "error_.*|fault_.*)$")
 
 # File, what stands there, what stands there instead, unit tests.
@@ -57,6 +59,38 @@ FAULTS = [
     ("src/measure/gate.c", "void bw_gate_release(struct bw_gate *gate)\n{",
      "void bw_gate_release(struct bw_gate *gate)\n{\n    if (gate != NULL) {\n"
      "        return;\n    }", ""),  # a gate that nobody opens
+    ("src/measure/gate.c", "    gate->epoch++;\n", "", "gate"),  # open since the last time
+    ("src/measure/gate.c", "state_of(gate, i) == BW_GATE_TIMED_OUT", "gate->holds > 9999", "gate"),
+    ("src/measure/sampler.c", "sampler->done >= sampler->want) {\n        return false",
+     "sampler->done > sampler->want) {\n        return false", "sampler"),
+    ("src/measure/sampler.c", "sampler->seed += 0x9e3779b9u", "sampler->seed", "sampler"),
+    ("src/measure/sampler.c", "precision <= sampler->sampling->precision",
+     "precision < sampler->sampling->precision", "sampler"),
+    ("src/measure/sampler.c", "BW_ROUND_ENTRIES_MAX / sampler->hint->load_factor",
+     "BW_ROUND_ENTRIES_MAX", "sampler"),  # load that does not fit
+    ("src/measure/sampler.c", "sampler->part_left = left - round->copies;",
+     "sampler->part_left = left - left;", "sampler"),
+    ("src/measure/sampler.c", "return load_ratio < 1 ? TAKE_DOUBT : TAKE_WHOLE",
+     "return TAKE_WHOLE", "sampler"),
+    ("src/measure/gpu_verify.c", "result != NULL && result->count != 0", "result == NULL", ""),
+    ("src/measure/gpu_verify.c", "        const struct bw_path *path = &lane->paths[i];",
+     "        const struct bw_path *path = &lane->paths[0];", ""),  # the way back unseen
+    ("src/measure/gpu_verify.c", "TRY(compare(lane, path->dst_end, &path->check, KERNEL_check, args));",
+     "(void)args;", ""),
+    ("src/shmem/check.c", "    if (!shmem_is_checked(c, r)) {\n        return BW_OK;\n    }\n"
+     "    if (shmem_is_routed(c->row->op)) {\n        return shmem_route_check(",
+     "    if (check.ranks < 9999) {\n        return BW_OK;\n    }\n"
+     "    if (shmem_is_routed(c->row->op)) {\n        return shmem_route_check(", ""),
+    ("src/shmem/check.c", ".is_reduced = c->is_sum", ".is_reduced = false", ""),
+    ("src/shmem/check.c", "        check.root = 1;", "        check.root = 0;", ""),
+    ("src/world/pass_owner.c", "differ |= ", "differ &= ", "pass"),  # any token
+    ("src/world/pass_owner.c", "        s->served[from] = true;\n", "", "pass"),
+    ("src/world/pass_owner.c", "hello.to == s->pass->me", "hello.to >= 0", "pass"),
+    ("src/world/pass_owner.c", "!bw_pass_is_same_user(sock)", "sock < -1", "pass"),
+    ("src/world/pass_caller.c", "!bw_pass_is_same_user(*sock)", "*sock < 0", "pass"),
+    ("src/world/pass.c", "st == BW_OK && their_bytes != bytes", "st == BW_OK && their_bytes == 0",
+     "pass"),
+    ("src/world/pass.c", "return service.st > st ? service.st : st", "return st", "pass"),
 ]
 
 
@@ -96,14 +130,16 @@ class Scratch:
 
 
 def main(words):
+    only = words[words.index("--only") + 1] if "--only" in words else ""
+    faults = [f for f in FAULTS if re.search(only, f[0] + " " + f[1])]
     caught = missed = 0
     with tempfile.TemporaryDirectory() as folder:
         scratch = Scratch(folder, os.path.realpath(words[0]))
-        every = sorted({t for *_, names in FAULTS for t in names.split()})
+        every = sorted({t for *_, names in faults for t in names.split()})
         if not scratch.make(every) or scratch.why_caught(every) is not None:
             print("not ok without a fault the tests fail, or nothing can be built")
             return 1
-        for file, old, new, tests in FAULTS:
+        for file, old, new, tests in faults:
             path = os.path.join(scratch.source, file)
             with open(path, encoding="utf-8") as source:
                 text = source.read()

@@ -78,6 +78,9 @@ if $all; then
     check "planted faults are seen" python3 "$root/scripts/mutants.py" "$root/build-test"
     check "each driver call and allocation fails in turn" python3 \
         "$root/tests/torture/torture.py" "$root/build-test/bwtool" "$root/build-test" --all
+    check "sanitized, driver calls fail" python3 \
+        "$root/tests/torture/torture.py" "$root/build-asan/bwtool" "$root/build-asan"
+    check "executed lines" "$root/scripts/coverage.sh"
     sed -n 's|.*"file": "\(.*/src/.*\.c\)".*|\1|p' "$root/build-clang/compile_commands.json" |
         sort -u >"$root/build-clang/sources"
     while read -r source; do
