@@ -20,6 +20,7 @@ import subprocess
 import sys
 
 import compare_with_nvbandwidth as comparison
+import where_time_goes
 
 # What nvbandwidth v0.8 takes, from two runs of all testcases (docs/MEASUREMENTS.md): 70.6 s on two
 # H200s, whose plans have 106 copies, and 20.2 s on one with 22. The list of the latency between
@@ -221,9 +222,10 @@ class Node:
 
     def check(self):
         """What only the records tell."""
-        if self.ranks and self.ranks["bwtool"]["environment"]["ranks"] != self.gpus:
-            self.say("ranks", "skipped", "this bwtool has no MPI (-DBWTOOL_MPI=ON)")
-            self.ranks = None
+        for step in self.steps:
+            if step["state"] == "ran" and not step["name"].startswith(("compare", "mpi")) and \
+                    self.step_record(step["name"]) is None:
+                self.say(step["name"], "failed", "what it printed is no record")
         runs = {"growth-%d" % gpus: record for gpus, record in self.growths.items()}
         runs.update(ranks=self.ranks, operators=self.operators)
         for name, record in runs.items():
@@ -301,6 +303,9 @@ class Node:
         if self.growths:
             parts += ["### Growth\n", table(["GPUs", "cells", "wall s", "ms a cell"],
                                             growth_lines(self.growths))]
+            parts += ["%d GPUs: %s\n" % (gpus, where_time_goes.words_of(record["bwtool"]))
+                      for gpus, record in sorted(self.growths.items())
+                      if record["bwtool"].get("phase_seconds")]
         if self.ranks:
             parts += ["### One rank a GPU, %d ranks\n" % self.gpus,
                       table(VALUES, value_lines(self.ranks))]

@@ -4,6 +4,7 @@
 
 #include "measure.h"
 #include "outlier.h"
+#include "phase.h"
 #include "shmem.h"
 #include "state.h"
 
@@ -51,6 +52,7 @@ struct bw_testcase_result {
     double skew_ns;          /* several ranks: how far apart their streams start */
     struct bw_world_use use; /* several ranks: what they have cost each other */
     double wall_seconds;
+    struct bw_phases phases;       /* of them */
     struct bw_gpu_record *records; /* of the GPUs, by ordinal; NULL: nothing is known */
     int record_count;
 };
@@ -104,7 +106,8 @@ struct bw_run {
     struct bw_baseline *baseline; /* beside the operators; NULL: not asked for; the run's own */
     char *error;                  /* what ended the run, or NULL */
     double wall_seconds;
-    double state_ms; /* of it, spent with asking for the GPUs' state */
+    struct bw_phases phases; /* of them */
+    double state_ms;         /* of it, spent with asking for the GPUs' state */
     int exit_status;
 };
 

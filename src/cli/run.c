@@ -10,6 +10,7 @@
 #include "bwtool/clock.h"
 #include "bwtool/log.h"
 #include "bwtool/nvml.h"
+#include "bwtool/phase.h"
 #include "bwtool/report.h"
 #include "bwtool/select.h"
 
@@ -96,7 +97,9 @@ static enum bw_status find_gpus(struct runner *r)
 {
     enum bw_status st = BW_OK;
 
+    (void)bw_phase_enter(PHASE_DRIVER);
     r->gpu_status = bw_gpus_open(&r->gpus);
+    (void)bw_phase_enter(PHASE_NVML);
     bw_verbose("the driver has listed %d GPUs", r->gpus.count);
     if (has_ranks(r)) {
         /* One rank without a GPU keeps all from measuring: all say so */
@@ -126,8 +129,11 @@ static enum bw_status prepare(struct runner *r)
     }
     TRY(bw_selection_build(&r->selection, r->options, r->world->ranks, r->run.is_host_only));
     r->needs_gpus = selection_needs_gpus(&r->selection);
+    (void)bw_phase_enter(PHASE_BASELINE);
     TRY(bw_baseline_begin(r->options, &r->selection, r->world, &r->run));
+    (void)bw_phase_enter(PHASE_TOPOLOGY);
     st = bw_topology_open(&r->topology, NULL);
+    (void)bw_phase_enter(PHASE_OTHER);
     TRY(bw_world_agree_all(r->world, st, "reading the machine's topology"));
     bw_inventory_nodes(&r->run, r->topology);
     if (!r->needs_gpus) {
@@ -135,6 +141,7 @@ static enum bw_status prepare(struct runner *r)
     }
     TRY(find_gpus(r));
 out:
+    (void)bw_phase_enter(PHASE_OTHER);
     return st;
 }
 
@@ -191,6 +198,7 @@ static void run_one(struct runner *r, struct bw_testcase_result *result)
 {
     const uint64_t start_ns = bw_clock_ns();
     const struct bw_world_use before = r->world->use;
+    const struct bw_phases phases = bw_phases_so_far();
 
     result->status = measure(r, result);
     if (has_ranks(r) && bw_ranks_take_part(result->tc)) {
@@ -201,6 +209,7 @@ static void run_one(struct runner *r, struct bw_testcase_result *result)
                                             r->world->use.seconds - before.seconds};
     }
     result->wall_seconds = (double)(bw_clock_ns() - start_ns) * 1e-9;
+    result->phases = bw_phases_since(&phases);
     bw_result_set_buffer_bytes(result);
     result->verdict = bw_result_verdict(result);
     bw_result_set_reason(result, bw_result_first_reason(result));
@@ -298,6 +307,7 @@ static int finish(struct runner *r, enum bw_status st, uint64_t start_ns)
         st = set_error(r, st);
     }
     r->run.wall_seconds = (double)(bw_clock_ns() - start_ns) * 1e-9;
+    r->run.phases = bw_phases_so_far();
     r->run.state_ms = bw_state_cost_ms(r->session.state);
     r->run.exit_status = bw_ranks_from_root_all(
         r->world,
@@ -329,6 +339,7 @@ int bw_run_all(const struct bw_options *options, struct bw_world *world, int arg
     enum bw_status st = BW_OK;
     int status = 0;
 
+    (void)bw_phase_enter(PHASE_OTHER);
     bw_run_init(&r.run, argc, argv);
     bw_run_sampling(&r.run.sampling, options);
     bw_inventory_world(&r.run, world);

@@ -10,6 +10,7 @@
 
 #include "bwtool/clock.h"
 #include "bwtool/log.h"
+#include "bwtool/phase.h"
 #include "bwtool/state.h"
 
 #include <math.h>
@@ -223,22 +224,27 @@ out:
  */
 static enum bw_status run_round(struct bw_crew *crew, const struct bw_round *round)
 {
+    const enum bw_phase before = bw_phase_enter(PHASE_FILL);
     enum bw_status st = make_room(crew, round);
     enum bw_status waited = BW_OK;
 
     st = st == BW_OK ? fill(crew, round) : st;
     TRY(agree(crew, st, "filling buffers"));
+    (void)bw_phase_enter(PHASE_QUEUE);
     st = shut(crew);
     st = st == BW_OK ? enqueue(crew, round) : st;
     st = agree(crew, st, "queueing copies");
+    (void)bw_phase_enter(PHASE_SAMPLES);
     release(crew); /* also after a failure: what was queued must come to an end */
     bw_state_look(crew->session->state); /* now: it costs no time, and links are under load */
     waited = await(crew, round);
     st = st == BW_OK ? waited : st;
     st = st == BW_OK ? bw_crew_read_times(crew, round) : st;
     TRY(bw_crew_share_times(crew, round, st));
+    (void)bw_phase_enter(PHASE_VERIFY);
     TRY(agree(crew, verify(crew, round), "comparing what arrived"));
 out:
+    (void)bw_phase_enter(before);
     return st;
 }
 

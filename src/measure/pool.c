@@ -2,6 +2,7 @@
 #include "pool.h"
 
 #include "bwtool/log.h"
+#include "bwtool/phase.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +147,7 @@ static enum bw_status grow(struct shelf *shelf)
 enum bw_status bw_pool_take(struct bw_pool *pool, bool is_host, int gpu, size_t bytes,
                             CUdeviceptr *ptr)
 {
+    const enum bw_phase before = bw_phase_enter(PHASE_BUFFERS);
     struct shelf *shelf = &pool->shelves[2 * gpu + is_host];
     struct bw_buffer *buffer = NULL;
     enum bw_status st = BW_OK;
@@ -163,6 +165,7 @@ enum bw_status bw_pool_take(struct bw_pool *pool, bool is_host, int gpu, size_t 
     }
     *ptr = buffer->ptr;
 out:
+    (void)bw_phase_enter(before);
     return st;
 }
 

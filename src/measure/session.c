@@ -7,6 +7,7 @@
 
 #include "bwtool/clock.h"
 #include "bwtool/log.h"
+#include "bwtool/phase.h"
 #include "bwtool/state.h"
 
 #include <stdio.h>
@@ -194,13 +195,15 @@ out:
 
 static enum bw_status open_gpus(struct bw_session *session)
 {
+    const enum bw_phase before = bw_phase_enter(PHASE_CONTEXTS);
     const size_t count = (size_t)session->gpus.count;
     enum bw_status st = BW_OK;
 
     session->gpu_node = calloc(count, sizeof(*session->gpu_node));
     session->benches = calloc(count, sizeof(*session->benches));
     if (session->gpu_node == NULL || session->benches == NULL) {
-        return bw_errno("no memory for %zu GPUs", count);
+        st = bw_errno("no memory for %zu GPUs", count);
+        goto out;
     }
     find_nodes(session);
     TRY(choose_gpus(session));
@@ -217,6 +220,7 @@ static enum bw_status open_gpus(struct bw_session *session)
     TRY(bw_pool_build(&session->pool, session));
     session->has_gpus = true;
 out:
+    (void)bw_phase_enter(before);
     return st;
 }
 

@@ -4,6 +4,7 @@
 
 #include "bwtool/clock.h"
 #include "bwtool/log.h"
+#include "bwtool/phase.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,10 +27,12 @@ static bool can_afford(const struct bw_state *state, double part)
 
 static void ask(struct bw_state *state, struct gpu_state *gpu, unsigned first, unsigned end)
 {
+    const enum bw_phase before = bw_phase_enter(PHASE_STATE);
     const uint64_t start_ns = bw_clock_ns();
 
     bw_nvml_read(gpu->device, first, end, &gpu->last);
     state->cost_ns += bw_clock_ns() - start_ns;
+    (void)bw_phase_enter(before);
 }
 
 static void ask_counters(struct bw_state *state, struct gpu_state *gpu)
@@ -84,11 +87,13 @@ static int ours_among(const struct bw_state *state, const struct gpu_state *gpu,
 static void ask_processes(struct bw_state *state)
 {
     const uint64_t start_ns = bw_clock_ns();
+    enum bw_phase before = PHASE_OTHER;
 
     if (state->processes_ns != 0 && (start_ns - state->processes_ns < processes_interval_ns ||
                                      !can_afford(state, levels_part))) {
         return;
     }
+    before = bw_phase_enter(PHASE_STATE);
     for (int i = 0; i < state->count; i++) {
         struct gpu_state *gpu = &state->gpus[i];
         const int now = bw_nvml_processes(gpu->device);
@@ -105,6 +110,7 @@ static void ask_processes(struct bw_state *state)
     }
     state->processes_ns = bw_clock_ns();
     state->cost_ns += state->processes_ns - start_ns;
+    (void)bw_phase_enter(before);
 }
 
 void bw_state_begin(struct bw_state *state)

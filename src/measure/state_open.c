@@ -6,6 +6,7 @@
 #include "bwtool/gpu.h"
 #include "bwtool/log.h"
 #include "bwtool/pci.h"
+#include "bwtool/phase.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,10 +95,12 @@ struct bw_state *bw_state_build(const struct bw_gpus *gpus, int job_processes)
 {
     const size_t count = (size_t)gpus->count;
     struct bw_state *state = calloc(1, sizeof(*state));
+    enum bw_phase before = PHASE_OTHER;
 
     if (state == NULL) {
         return NULL;
     }
+    before = bw_phase_enter(PHASE_NVML);
     (void)bw_nvml_open();
     state->opened_ns = bw_clock_ns();
     state->count = gpus->count;
@@ -106,6 +109,7 @@ struct bw_state *bw_state_build(const struct bw_gpus *gpus, int job_processes)
     state->ports = calloc(count + 1, sizeof(*state->ports));
     if (state->gpus == NULL || state->ports == NULL) {
         bw_state_free(state);
+        (void)bw_phase_enter(before);
         return NULL;
     }
     for (int i = 0; i < state->count; i++) {
@@ -115,6 +119,7 @@ struct bw_state *bw_state_build(const struct bw_gpus *gpus, int job_processes)
         fill_pairs(state, gpus, i);
     }
     compare_nvlinks(state, gpus);
+    (void)bw_phase_enter(before);
     state->opened_ns = bw_clock_ns(); /* what every run needs is not held against it */
     return state;
 }

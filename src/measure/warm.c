@@ -4,6 +4,7 @@
 #include "session.h"
 
 #include "bwtool/clock.h"
+#include "bwtool/phase.h"
 
 /* Idle for so long, a GPU counts as cold; so much work makes it warm again. */
 static const uint64_t cold_after_ns = 300ULL * 1000 * 1000;
@@ -36,11 +37,13 @@ void bw_crew_note_busy(const struct bw_crew *crew)
 enum bw_status bw_crew_warm_up(struct bw_crew *crew)
 {
     const uint64_t until_ns = bw_clock_ns() + warm_after_ns;
+    enum bw_phase before = PHASE_OTHER;
     enum bw_status st = BW_OK;
 
     if (is_hot(crew)) {
         return BW_OK;
     }
+    before = bw_phase_enter(PHASE_WARM_UP);
     TRY(bw_session_settle(crew->session)); /* a list must be there before it is followed */
     do {
         for (size_t i = 0; i < crew->launch->lane_count; i++) {
@@ -53,5 +56,6 @@ enum bw_status bw_crew_warm_up(struct bw_crew *crew)
     } while (bw_clock_ns() < until_ns);
     bw_crew_note_busy(crew);
 out:
+    (void)bw_phase_enter(before);
     return st;
 }

@@ -220,6 +220,7 @@ json_t *bw_json_bwtool(const struct bw_run *run)
     bw_json_set(root, "workdir", bw_json_text_or_null(run->workdir));
     bw_json_set(root, "started", bw_json_text_or_null(run->started));
     bw_json_set(root, "wall_seconds", bw_json_real(run->wall_seconds));
+    bw_json_set_phases(root, &run->phases);
     if (run->state_ms > 0) {
         bw_json_set(root, "state_ms", bw_json_real(run->state_ms));
     }

@@ -17,4 +17,7 @@ json_t *bw_json_bwtool(const struct bw_run *run);
 /* A testcase of the latter. */
 json_t *bw_json_testcase(const struct bw_testcase_result *result, bool has_samples);
 
+/* The member phase_seconds, if there is anything in it. */
+void bw_json_set_phases(json_t *object, const struct bw_phases *phases);
+
 #endif

@@ -174,6 +174,21 @@ static json_t *ranks_of(const struct bw_testcase_result *result)
     return object;
 }
 
+void bw_json_set_phases(json_t *object, const struct bw_phases *phases)
+{
+    json_t *seconds = NULL;
+
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        if (phases->s[i] > 0) {
+            seconds = seconds == NULL ? json_object() : seconds;
+            bw_json_set(seconds, bw_phase_name((enum bw_phase)i), bw_json_real(phases->s[i]));
+        }
+    }
+    if (seconds != NULL) {
+        bw_json_set(object, "phase_seconds", seconds);
+    }
+}
+
 json_t *bw_json_testcase(const struct bw_testcase_result *result, bool has_samples)
 {
     json_t *object = json_object();
@@ -194,6 +209,7 @@ json_t *bw_json_testcase(const struct bw_testcase_result *result, bool has_sampl
                 result->tc != NULL && result->buffer_bytes > 0 ? bw_json_count(result->buffer_bytes)
                                                                : json_null());
     bw_json_set(object, "wall_seconds", bw_json_real(result->wall_seconds));
+    bw_json_set_phases(object, &result->phases);
     if (result->shared_by != NULL) {
         bw_json_set(object, "ranks", ranks_of(result));
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bwtool/world.h"
 #include "bwtool/clock.h"
+#include "bwtool/phase.h"
 #include "kinds.h"
 
 #include <limits.h>
@@ -89,8 +90,10 @@ static void count(struct bw_world *world, size_t bytes, uint64_t start_ns)
 enum bw_status bw_world_agreed_all(struct bw_world *world, enum bw_status mine, const char *phase)
 {
     const uint64_t start_ns = bw_clock_ns();
+    const enum bw_phase before = bw_phase_enter(PHASE_RANKS);
     const enum bw_status st = world->ops->agree_all(world, mine, phase);
 
+    (void)bw_phase_enter(before);
     count(world, 2 * sizeof(int), start_ns);
     return st;
 }
@@ -99,8 +102,10 @@ enum bw_status bw_world_gather_all(struct bw_world *world, const void *mine, voi
                                    size_t bytes)
 {
     const uint64_t start_ns = bw_clock_ns();
+    const enum bw_phase before = bw_phase_enter(PHASE_RANKS);
     const enum bw_status st = world->ops->gather_all(world, mine, all, bytes);
 
+    (void)bw_phase_enter(before);
     count(world, bytes, start_ns);
     return st;
 }
@@ -108,8 +113,10 @@ enum bw_status bw_world_gather_all(struct bw_world *world, const void *mine, voi
 enum bw_status bw_world_sum_all(struct bw_world *world, double *numbers, size_t n)
 {
     const uint64_t start_ns = bw_clock_ns();
+    const enum bw_phase before = bw_phase_enter(PHASE_RANKS);
     const enum bw_status st = world->ops->sum_all(world, numbers, n);
 
+    (void)bw_phase_enter(before);
     count(world, n * sizeof(*numbers), start_ns);
     return st;
 }

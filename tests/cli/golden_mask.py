@@ -15,7 +15,7 @@ import sys
 
 # Members whose value depends on the build, the moment, the host or its speed.
 VOLATILE = {
-    "command", "cpus", "environment", "life", "seconds", "git_version", "host", "looks", "messages", "nodes",
+    "command", "cpus", "environment", "life", "seconds", "git_version", "host", "looks", "messages", "nodes", "phase_seconds",
     "started", "state", "state_ms", "topology", "version", "wall_seconds", "workdir",
 }
 # Members written on one line.

@@ -72,6 +72,7 @@ for gpus in 2 4 8; do
         tells "node['look']['bwtool']['environment']['variables']['NCCL_NVLS_ENABLE'] == '0'"
         grep -q "^| host_to_device_memcpy_ce | 10.00 | $((55 * gpus)).00 |" "$work/node/node.md" ||
             cat "$work/node/node.md"
+        grep -qE "^$gpus GPUs: [0-9.]+ s: .* Starting takes [0-9.]+ s" "$work/node/node.md" || cat "$work/node/node.md"
         grep -q '^| shmem_put | 400.00 | 400.00 |$' "$work/node/node.md" || cat "$work/node/node.md"
         no_process
     } | verdict "$gpus GPUs: every step, one page, one record"
