@@ -218,6 +218,10 @@ ranks() {
         note ranks skipped 0 0 "one GPU, and ranks need two"
     elif ! command -v mpirun >/dev/null; then
         note ranks skipped 0 0 "there is no mpirun"
+    # Without MPI each process would print a record, into one another's.
+    elif step mpi mpirun --bind-to none -n 2 "$bwtool" -t multinode_bisect_write_ce -b 1M -i 1 --no-multicast &&
+        grep -q 'this build has no MPI' "$out/mpi.err"; then
+        note ranks skipped 0 0 "this bwtool has no MPI (-DBWTOOL_MPI=ON)"
     else
         measure ranks mpirun --bind-to none -n "$gpus" "$bwtool" -p multinode_ --no-multicast "${more[@]}"
     fi
