@@ -18,5 +18,6 @@
 #ifndef BW_PROFILE
 #include "shmem_tools.cu"
 
+#include "shmem_route_pack.cu"
 #include "shmem_route_tools.cu"
 #endif

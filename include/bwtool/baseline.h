@@ -4,6 +4,7 @@
 
 #include "measure.h"
 #include "operators.h"
+#include "route.h"
 
 /*
  * NCCL beside the operators: what it takes for the same operator, size, dtype
@@ -40,8 +41,12 @@ struct bw_baseline_point {
     enum bw_shmem_dtype dtype;
     int ranks;
     uint64_t elements, payload_bytes;
-    char api[32];    /* "ncclAllReduce"; "none" */
-    bool is_checked; /* every byte of its output was compared */
+    char api[32]; /* "ncclAllReduce"; "none" */
+    double bus_factor;
+    bool is_counted;                        /* dispatch and combine: from their routes */
+    double rank_factor[BW_SHMEM_RANKS_MAX]; /* then: of each rank's own bytes */
+    char route[160];                        /* then: what makes the same routes again; else "" */
+    bool is_checked;                        /* every byte of its output was compared */
     struct bw_baseline_taken taken[BASELINE_CLASSES][BASELINE_MODES];
     char reason[BW_BASELINE_REASON]; /* why there is nothing at all; "" */
 };
@@ -77,8 +82,13 @@ const struct bw_baseline_taken *bw_baseline_best(const struct bw_baseline_point 
 /* Why a class has nothing, in words; "" if it has. */
 const char *bw_baseline_reason(const struct bw_baseline_point *point, enum bw_baseline_class kind);
 
-/* Payload and rates of so many microseconds: from the one table of bus factors. */
+/* Payload and rates of so many microseconds; of one rank, with its own bytes where they count. */
 struct bw_shmem_figures bw_baseline_figures(const struct bw_baseline_point *point, double us);
+struct bw_shmem_figures bw_baseline_rank_figures(const struct bw_baseline_point *point, int rank,
+                                                 double us);
+
+/* What makes the same routes again, in one line. */
+void bw_baseline_route_text(const struct bw_route_shape *shape, char *text, size_t room);
 
 struct bw_shmem_result;
 /* Give every point of an operator its baseline, and the verdict that follows from it. */

@@ -44,7 +44,7 @@
     K(corrupt) K(multicast_copy) K(multicast_copy4) K(multicast_poison)                 \
     BW_OPERATOR_KERNELS(K)                                                              \
     K(shmem_sync) K(shmem_fill) K(shmem_spoil) K(shmem_check_output)                    \
-    K(route_fill) K(route_spoil) K(route_check_output)
+    K(route_fill) K(route_spoil) K(route_check_output) K(route_pack) K(route_unpack)
 /* clang-format on */
 
 enum bw_kernel {

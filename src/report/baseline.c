@@ -52,7 +52,7 @@ static void print_line(FILE *out, const char *version, const struct bw_baseline_
     if (taken == NULL || !isfinite(taken->rank_us[rank])) {
         return;
     }
-    f = bw_baseline_figures(point, taken->rank_us[rank]);
+    f = bw_baseline_rank_figures(point, rank, taken->rank_us[rank]);
     fprintf(out, "[BASELINE_PERF] pe=%d", rank);
     bw_text_key(out, "e2e_us", f.e2e_us, 3);
     bw_text_key(out, "kernel_us", f.kernel_us, 3);

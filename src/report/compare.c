@@ -137,6 +137,7 @@ struct wanted {
     enum bw_shmem_dtype dtype;
     int ranks;
     uint64_t payload_bytes;
+    char route[160]; /* dispatch and combine; "" */
 };
 
 /* In what the points of the baseline differ from the case: the nearest one decides. */
@@ -160,6 +161,25 @@ static void say_difference(const struct bw_baseline *baseline, const struct want
     (void)snprintf(reason, room, "the baseline has no case of the same %s", words[most]);
 }
 
+/* As a point of the baseline has it. */
+static void read_route(const json_t *route, struct wanted *w)
+{
+    const json_t *skew = json_object_get(route, "skew");
+    const struct bw_route_shape shape = {
+        .tokens = (uint32_t)json_integer_value(json_object_get(route, "tokens")),
+        .hidden = (uint32_t)json_integer_value(json_object_get(route, "hidden")),
+        .top_k = (uint32_t)json_integer_value(json_object_get(route, "top_k")),
+        .experts = (uint32_t)json_integer_value(json_object_get(route, "experts_per_rank")),
+        .skew = json_is_string(skew) ? BW_ROUTE_ONE_RANK : json_number_value(skew),
+        .seed = (uint64_t)json_integer_value(json_object_get(route, "seed")),
+    };
+
+    w->route[0] = '\0';
+    if (route != NULL) {
+        bw_baseline_route_text(&shape, w->route, sizeof(w->route));
+    }
+}
+
 /* The operator is that of its row. */
 static bool read_case(const json_t *member, struct wanted *w, struct bw_comparison *row)
 {
@@ -178,6 +198,7 @@ static bool read_case(const json_t *member, struct wanted *w, struct bw_comparis
         return false;
     }
     w->op = bw_operators[index].op;
+    read_route(json_object_get(member, "route"), w);
     w->ranks = (int)ranks;
     w->payload_bytes = (uint64_t)payload;
     row->shmem = bw_shmem_figures_of(
@@ -220,7 +241,10 @@ static enum bw_status join_case(void *to, const json_t *member)
         bw_comparison_set(row, NULL, "NCCL has nothing like it");
         return BW_OK;
     }
-    if (point == NULL) {
+    if (point != NULL && strcmp(point->route, w.route) != 0 && point->reason[0] == '\0') {
+        bw_comparison_set(row, NULL, "the baseline has no case of the same routes");
+        point = NULL;
+    } else if (point == NULL) {
         bw_comparison_set(row, NULL, "");
         say_difference(&j->baseline->baseline, &w, row->reason, sizeof(row->reason));
     } else {

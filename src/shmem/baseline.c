@@ -5,6 +5,7 @@
 #include "bwtool/log.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,6 +140,19 @@ void bw_baseline_join(const struct bw_baseline *baseline, struct bw_shmem_result
 
 struct bw_shmem_figures bw_baseline_figures(const struct bw_baseline_point *point, double us)
 {
-    return bw_shmem_figures_of(bw_bus_factor(point->op, point->ranks), point->payload_bytes, us, us,
-                               (double)NAN);
+    return bw_shmem_figures_of(point->bus_factor, point->payload_bytes, us, us, (double)NAN);
+}
+
+struct bw_shmem_figures bw_baseline_rank_figures(const struct bw_baseline_point *point, int rank,
+                                                 double us)
+{
+    return bw_shmem_figures_of(point->is_counted ? point->rank_factor[rank] : point->bus_factor,
+                               point->payload_bytes, us, us, (double)NAN);
+}
+
+void bw_baseline_route_text(const struct bw_route_shape *shape, char *text, size_t room)
+{
+    (void)snprintf(text, room, "tokens=%u hidden=%u top_k=%u experts=%u skew=%g seed=%llu",
+                   shape->tokens, shape->hidden, shape->top_k, shape->experts, shape->skew,
+                   (unsigned long long)shape->seed);
 }

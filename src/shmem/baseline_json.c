@@ -16,12 +16,12 @@ static json_t *text_or_null(const char *text)
     return text[0] != '\0' ? json_string(text) : json_null();
 }
 
-static json_t *ranks_json(const struct bw_baseline_taken *taken, int ranks)
+static json_t *ranks_json(const double *values, int ranks)
 {
     json_t *list = json_array();
 
     for (int r = 0; r < ranks && list != NULL; r++) {
-        if (json_array_append_new(list, real_or_null(taken->rank_us[r])) != 0) {
+        if (json_array_append_new(list, real_or_null(values[r])) != 0) {
             json_decref(list);
             return NULL;
         }
@@ -44,7 +44,7 @@ static json_t *taken_json(const struct bw_baseline_point *point, enum bw_baselin
                      taken->us, "min_us", taken->min_us, "max_us", taken->max_us, "cv",
                      real_or_null(taken->cv), "n", (int)taken->samples, "iterations",
                      (json_int_t)taken->iterations, "kernel_us_of_ranks",
-                     ranks_json(taken, point->ranks), "reason");
+                     ranks_json(taken->rank_us, point->ranks), "reason");
 }
 
 json_t *bw_baseline_point_json(const struct bw_baseline_point *point)
@@ -60,12 +60,14 @@ json_t *bw_baseline_point_json(const struct bw_baseline_point *point)
             }
         }
     }
-    return json_pack("{s:s, s:s, s:i, s:I, s:I, s:s, s:b, s:o, s:o}", "operator",
+    return json_pack("{s:s, s:s, s:i, s:I, s:I, s:s, s:o, s:o, s:o, s:b, s:o, s:o}", "operator",
                      bw_shmem_formula(point->op)->name, "dtype", bw_dtype_name(point->dtype),
                      "n_pes", point->ranks, "shape_elements", (json_int_t)point->elements,
                      "payload_bytes", (json_int_t)point->payload_bytes, "api", point->api,
-                     "checked", (int)point->is_checked, "ways", ways, "reason",
-                     text_or_null(point->reason));
+                     "bus_factor", real_or_null(point->bus_factor), "bus_factor_of_ranks",
+                     point->is_counted ? ranks_json(point->rank_factor, point->ranks) : json_null(),
+                     "route", text_or_null(point->route), "checked", (int)point->is_checked, "ways",
+                     ways, "reason", text_or_null(point->reason));
 }
 
 /* A member's text, cut to the room; false if it is neither a text nor null. */
@@ -178,6 +180,7 @@ bool bw_baseline_point_parse(const json_t *object, struct bw_baseline_point *poi
         !take_count(object, "shape_elements", INT64_MAX, &elements) ||
         !take_count(object, "payload_bytes", INT64_MAX, &payload) ||
         !take_text(object, "api", point->api, sizeof(point->api)) ||
+        !take_text(object, "route", point->route, sizeof(point->route)) ||
         !take_text(object, "reason", point->reason, sizeof(point->reason)) ||
         !json_is_array(ways)) {
         return false;
@@ -185,6 +188,12 @@ bool bw_baseline_point_parse(const json_t *object, struct bw_baseline_point *poi
     point->ranks = (int)ranks;
     point->elements = (uint64_t)elements;
     point->payload_bytes = (uint64_t)payload;
+    point->bus_factor = number_of(object, "bus_factor");
+    point->is_counted = json_is_array(json_object_get(object, "bus_factor_of_ranks"));
+    if (point->is_counted && !take_ranks(json_object_get(object, "bus_factor_of_ranks"),
+                                         point->ranks, point->rank_factor)) {
+        return false;
+    }
     point->is_checked = json_is_true(json_object_get(object, "checked"));
     for (size_t i = 0; i < json_array_size(ways); i++) {
         if (!take_way(json_array_get(ways, i), point)) {

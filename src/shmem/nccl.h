@@ -9,10 +9,12 @@
 
 /* Internal to the measuring of NCCL. */
 
+enum { NCCL_IN, NCCL_OUT, NCCL_STAGE, NCCL_BUFFERS };
+
 /* Of one rank, registered memory that NCCL itself has allocated; plain memory is the pool's. */
 struct nccl_registered {
-    void *in, *out;
-    struct bw_nccl_window *in_window, *out_window;
+    void *at[NCCL_BUFFERS];
+    struct bw_nccl_window *window[NCCL_BUFFERS];
 };
 
 struct bw_baseline_job {
@@ -20,6 +22,7 @@ struct bw_baseline_job {
     int ranks;
     struct bw_nccl_comm *comms[BW_SHMEM_RANKS_MAX];
     struct nccl_registered registered[BW_SHMEM_RANKS_MAX];
+    CUdeviceptr stage[BW_SHMEM_RANKS_MAX]; /* dispatch and combine: pieces for, or of, each rank */
     struct bw_baseline done; /* points that were told: another row's may be the same */
 };
 
@@ -44,6 +47,16 @@ const char *nccl_api_of(enum bw_shmem_op op, const char **reason);
 int nccl_lanes(const struct shmem_case *c);
 /* One iteration, of all ranks, as one group, into the lanes' streams. */
 enum bw_status nccl_call(const struct nccl_program *program);
+
+/* --- nccl_route.c ------------------------------------------------------------------------------
+ */
+
+/* Bytes of the pieces of a rank; 0 of other operators. */
+uint64_t nccl_stage_bytes(const struct shmem_case *c);
+/* Packing, before the group of calls, or unpacking behind it; nothing where there is none. */
+enum bw_status nccl_route_launch(const struct nccl_program *program, bool is_before);
+/* Rank r's sends and receives. NCCL's result. */
+int nccl_route_exchange(const struct nccl_program *program, int r, int type);
 
 /* --- nccl_memory.c -----------------------------------------------------------------------------
  */

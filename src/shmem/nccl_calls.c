@@ -23,6 +23,8 @@ const char *nccl_api_of(enum bw_shmem_op op, const char **reason)
         return nccl.AlltoAll != NULL ? "ncclAlltoAll" : "ncclSendRecv";
     case SHMEM_PUT:
     case SHMEM_GET:
+    case SHMEM_DISPATCH:
+    case SHMEM_COMBINE:
         return "ncclSendRecv";
     case SHMEM_BARRIER:
         *reason = "NCCL has no barrier";
@@ -96,13 +98,16 @@ static int call_of(const struct nccl_program *program, int r)
         return nccl.Broadcast(in, out, c->elements, type, c->root, comm, stream);
     case SHMEM_ALL_TO_ALL:
         return exchange(c, rank, type, comm, stream);
+    case SHMEM_DISPATCH:
+    case SHMEM_COMBINE:
+        return nccl_route_exchange(program, r, type);
     default: /* a message from one rank to the other */
         return r == sender ? nccl.Send(in, c->elements, type, 1 - r, comm, stream)
                            : nccl.Recv(out, c->elements, type, 1 - r, comm, stream);
     }
 }
 
-enum bw_status nccl_call(const struct nccl_program *program)
+static enum bw_status call_group(const struct nccl_program *program)
 {
     const char *ignored = NULL;
     int res = nccl.GroupStart();
@@ -114,4 +119,15 @@ enum bw_status nccl_call(const struct nccl_program *program)
     end = nccl.GroupEnd(); /* in any case: a group left open would take all later calls */
     return bw_nccl(res != BW_NCCL_OK ? res : end, nccl_api_of(program->c->row->op, &ignored),
                    __FILE__, __LINE__);
+}
+
+enum bw_status nccl_call(const struct nccl_program *program)
+{
+    enum bw_status st = BW_OK;
+
+    TRY(nccl_route_launch(program, true));
+    TRY(call_group(program));
+    TRY(nccl_route_launch(program, false));
+out:
+    return st;
 }

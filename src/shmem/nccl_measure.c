@@ -171,10 +171,14 @@ static void set_point(struct bw_baseline_job *job, struct shmem_case *c,
     point->op = row->op;
     point->ranks = machine.ranks;
     point->dtype = request->has_dtype ? request->dtype : row->dtype;
+    point->bus_factor = bw_bus_factor(row->op, machine.ranks);
     (void)snprintf(point->api, sizeof(point->api), "%s", api != NULL ? api : "none");
     if (reason != NULL) {
         set_reason(point->reason, reason);
     } else {
+        if (shmem_route_is_shared(c)) {
+            c->row = bw_operator_way(row->op, ALGORITHM_PUSH); /* tables are its own rank's alone */
+        }
         point->elements = c->elements;
         point->payload_bytes = c->payload_bytes;
         if (api == NULL || machine.ranks < 2) {
@@ -182,6 +186,22 @@ static void set_point(struct bw_baseline_job *job, struct shmem_case *c,
         }
     }
     free(reason);
+}
+
+/* The bytes that its routes send over links, as the operator's own bus factor counts them. */
+static void count_route(const struct shmem_case *c, struct bw_baseline_point *point)
+{
+    const int busiest = bw_route_busiest(&c->route, point->op);
+
+    point->is_counted = true;
+    for (int r = 0; r < point->ranks; r++) {
+        const struct bw_shmem_bytes bytes = bw_route_bytes_of(&c->route, point->op, r);
+
+        point->rank_factor[r] =
+            bw_bus_factor_counted(bw_shmem_remote_bytes(&bytes), point->payload_bytes);
+    }
+    point->bus_factor = point->rank_factor[busiest];
+    bw_baseline_route_text(&c->route.shape, point->route, sizeof(point->route));
 }
 
 static enum bw_status take_point(struct bw_baseline_job *job, struct shmem_case *c,
@@ -192,13 +212,22 @@ static enum bw_status take_point(struct bw_baseline_job *job, struct shmem_case 
     enum bw_status st = BW_OK;
 
     /* NCCL's messages follow each other, ours begin on 16 bytes: else the places are others. */
-    point->is_checked = !sampling->skip_verification && c->message_bytes % 16 == 0;
+    point->is_checked =
+        !sampling->skip_verification && (c->message_bytes % 16 == 0 || shmem_is_routed(c->row->op));
     own.skip_verification = !point->is_checked;
     c->session = job->session;
+    bw_log_mark();
+    st = shmem_route_open(c);
+    if (st == BW_OK && shmem_is_routed(c->row->op)) {
+        count_route(c, point);
+    } else if (st != BW_OK) {
+        set_reason(point->reason, bw_log_reason());
+    }
     for (int k = 0; k < BASELINE_CLASSES && st == BW_OK; k++) {
         st = take_class(job, c, (enum bw_baseline_class)k, &own, point);
     }
-    return st;
+    shmem_route_close(c);
+    return ends_everything(st) ? st : BW_OK;
 }
 
 /* Tell it, and remember that. */

@@ -6,13 +6,18 @@ static uint64_t route_bytes(const bw_route_args &a, uint64_t rows)
     return rows * a.s.vectors * 16;
 }
 
-/* The tables of this rank's tokens are read, and signals exchanged. */
-static void route_touch(sim_work &work, const bw_route_args &a)
+static void route_tables(sim_work &work, const bw_route_args &a)
 {
     const uint64_t bytes = (uint64_t)a.tokens * a.width * 4;
 
     shmem_move(work, (const void *)a.dst, nullptr, bytes, 0);
     shmem_move(work, (const void *)a.slot, nullptr, bytes, 0);
+}
+
+/* The tables of this rank's tokens are read, and signals exchanged. */
+static void route_touch(sim_work &work, const bw_route_args &a)
+{
+    route_tables(work, a);
     shmem_touch(work, a.s);
 }
 
@@ -27,6 +32,30 @@ static void cost_push_dispatch(sim_work &work, bw_route_args a)
                    bytes, (double)bytes);
     }
     route_touch(work, a);
+}
+
+/* Pieces of this rank's tokens, in its own memory. */
+static void cost_route_pack(sim_work &work, bw_route_args a)
+{
+    for (uint32_t r = 0; r < a.s.ranks; r++) {
+        const uint64_t bytes = route_bytes(a, a.sent[r]);
+
+        shmem_move(work, shmem_in(a.s, a.s.rank), shmem_out(a.s, r) + route_row(a, a.base[r]),
+                   bytes, (double)bytes);
+    }
+    route_tables(work, a);
+}
+
+static void cost_route_unpack(sim_work &work, bw_route_args a)
+{
+    for (uint32_t r = 0; r < a.s.ranks; r++) {
+        const uint64_t bytes = route_bytes(a, a.sent[r]);
+
+        shmem_move(work, shmem_in(a.s, r) + route_row(a, a.base[r]), shmem_out(a.s, a.s.rank),
+                   bytes, (double)bytes);
+    }
+    shmem_move(work, nullptr, shmem_out(a.s, a.s.rank), route_bytes(a, a.tokens), 0);
+    route_tables(work, a);
 }
 
 static void cost_pull_dispatch(sim_work &work, bw_route_args a)

@@ -28,6 +28,7 @@
 
 enum { OK = 0, CUDA_FAILED = 1, INTERNAL = 3, MISUSE = 5 };
 enum kind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST, ALL_TO_ALL, SEND, RECV };
+enum { SETS_MAX = 64 }; /* of ranks that meet */
 enum { CALLS_MAX = 2 * SIM_NCCL_RANKS * SIM_NCCL_RANKS, WINDOWS_MAX = 256, QUEUED_MAX = 100 };
 
 struct comm {
@@ -54,7 +55,8 @@ struct window {
 };
 
 static struct comm *all[SIM_NCCL_RANKS];
-static uint32_t *words; /* pinned: all ranks' meetings, those of fewer, and launches that ended */
+static uint32_t *words; /* pinned: launches that ended, then meetings of each set of ranks */
+static unsigned sets[SETS_MAX];
 static struct call calls[CALLS_MAX];
 static int call_count, depth;
 static struct window windows[WINDOWS_MAX];
@@ -113,7 +115,7 @@ static int comm_open(struct comm *comm)
     }
     if (words == NULL && res == OK) {
         void *memory = NULL;
-        const size_t bytes = 3 * SIM_NCCL_RANKS * sizeof(*words);
+        const size_t bytes = (SETS_MAX + 1) * SIM_NCCL_RANKS * sizeof(*words);
 
         res = cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE) == CUDA_SUCCESS
                   ? OK
@@ -362,7 +364,7 @@ static int launch(const struct call *call, struct sim_nccl_args *a)
     a->busy_ns = has_fault("fast") ? 0 : (is_registered(call) ? 4000 : 6000) + !captures * 1000;
     (void)cuCtxPushCurrent(comm->ctx);
     if (!captures) {
-        a->done = &words[2 * SIM_NCCL_RANKS + comm->rank];
+        a->done = &words[comm->rank];
         if (comm->launched++ - __atomic_load_n(a->done, __ATOMIC_ACQUIRE) >= QUEUED_MAX) {
             (void)cuStreamSynchronize(call->stream);
         }
@@ -372,26 +374,39 @@ static int launch(const struct call *call, struct sim_nccl_args *a)
     return res == CUDA_SUCCESS ? OK : CUDA_FAILED;
 }
 
+/* Words of their own for each set of ranks: who is not in it counts no meeting. */
+static uint32_t *words_of(unsigned set)
+{
+    int i = 0;
+
+    while (i + 1 < SETS_MAX && sets[i] != 0 && sets[i] != set) {
+        i++;
+    }
+    sets[i] = set;
+    return &words[(i + 1) * SIM_NCCL_RANKS];
+}
+
 /* Each rank that takes part, once. */
 static int run_group(void)
 {
     const struct call *first[SIM_NCCL_RANKS] = {NULL};
     int ranks[SIM_NCCL_RANKS];
     int count = 0, res = OK;
+    unsigned set = 0;
 
     for (int r = 0; r < SIM_NCCL_RANKS; r++) {
         first[r] = call_of(r);
         if (first[r] != NULL) {
             ranks[count++] = r;
+            set |= 1u << r;
         }
     }
     for (int i = 0; i < count && res == OK; i++) {
         const struct call *call = first[ranks[i]];
         struct sim_nccl_args a = {.rank = (uint32_t)i, .ranks = (uint32_t)count};
-        const unsigned set = count < call->comm->ranks ? SIM_NCCL_RANKS : 0;
 
         for (int k = 0; k < count; k++) {
-            a.arrived[k] = &words[set + (unsigned)ranks[k]];
+            a.arrived[k] = &words_of(set)[ranks[k]];
         }
         res = call->kind >= SEND ? receive(&a, ranks[i]) : collect(&a, call);
         res = res == OK ? launch(call, &a) : res;
