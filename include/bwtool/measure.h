@@ -32,6 +32,8 @@ struct bw_sampling {
     bool bind;                /* to the NUMA node nearest to the GPU           */
     uint64_t corrupt_word;    /* test hook: after the copies, spoil this 32-bit word of each
                                  measured destination; UINT64_MAX: don't       */
+    bool created_memory;      /* device memory of one process by cuMemCreate, too, so that what
+                                 that costs can be told from what ranks cost */
     const struct bw_peak_override *peaks; /* --peak; borrowed              */
     size_t peak_count;
 };
@@ -81,6 +83,7 @@ struct bw_session {
     void *slips;              /* pinned: copies of what kernels report          */
     const bool *pairs;        /* borrowed: of the pairs of GPUs, those to be measured; NULL: all */
     bool wants_huge_pages;    /* warn where host memory has none */
+    bool wants_created;       /* device memory by cuMemCreate */
     struct bw_pool *pool;
     struct bw_gate *gate;
     struct bw_state *state; /* of the GPUs; NULL: not watched */

@@ -3,6 +3,7 @@
 #define BW_MEMORY_H
 
 #include "gpu.h"
+#include "share.h"
 #include "status.h"
 
 #include <stdbool.h>
@@ -21,12 +22,20 @@ struct bw_buffer {
     void *map;    /* host: what mmap gave, map_bytes long; else NULL      */
     size_t map_bytes;
     bool is_registered;
-    double open_ms; /* what it cost */
+    struct bw_share share; /* device memory that was made to be shared; else zeroed */
+    double open_ms;        /* what it cost */
 };
 
 /* Device memory of `gpu`. BW_ERR_MEMORY, logged with what was asked for and what is free. */
 enum bw_status bw_buffer_open_device(struct bw_buffer *buffer, const struct bw_gpu *gpu,
                                      size_t bytes);
+
+/*
+ * The same by cuMemCreate, as ranks have it (share.h), and reached by all GPUs
+ * that have peer access to `gpu`; `bytes` are rounded up.
+ */
+enum bw_status bw_buffer_open_created(struct bw_buffer *buffer, const struct bw_gpus *gpus, int gpu,
+                                      size_t bytes);
 
 /*
  * Page-locked host memory, mapped into all contexts, on the NUMA node that the

@@ -65,6 +65,7 @@ struct bw_options {
     bool dry_run;
     unsigned long long dry_run_gpus;       /* --dry-run=N; 0: this machine               */
     unsigned long long corrupt_word;       /* hidden test hook; UINT64_MAX: none         */
+    bool created_memory;                   /* hidden: device memory by cuMemCreate       */
     bool has_test_samples, has_loop_count; /* were given                           */
 };
 

@@ -65,6 +65,9 @@ enum bw_status bw_share_import(struct bw_share *share, enum bw_share_kind kind, 
  */
 enum bw_status bw_share_map(struct bw_share *share, const struct bw_gpu *gpu, CUresult *why);
 
+/* Let another GPU of this process reach what is mapped. */
+enum bw_status bw_share_allow(const struct bw_share *share, const struct bw_gpu *gpu);
+
 /* In the reverse order; nobody may use it any more. */
 void bw_share_close(struct bw_share *share);
 

@@ -125,5 +125,7 @@ const struct bw_option bw_option_table[BW_OPTION_COUNT] = {
      "120", "SECONDS", NULL, "The baseline may say nothing for so long", true},
     {"corrupt-word", '\0', OPTION_NUMBER, AT(corrupt_word), NO_OFFSET, 0, (1ull << 44) - 1, NULL,
      "N", NULL, "Spoil this 32-bit word of each destination", true},
+    {"created-memory", '\0', OPTION_FLAG, AT(created_memory), NO_OFFSET, 0, 0, NULL, NULL, NULL,
+     "Make device memory as that of ranks is made", true},
 };
 /* clang-format on */

@@ -159,6 +159,7 @@ static enum bw_status open_session(struct runner *r)
         bw_inventory_sharing(&r->run, &r->session);
     }
     r->session.wants_huge_pages = r->options->use_huge_pages;
+    r->session.wants_created = r->options->created_memory;
     if (r->session.has_gpus) {
         TRY(bw_pairs_choose(r->options, &r->session.gpus, r->session.gpus.count,
                             r->session.gpus.peer, &r->pairs));

@@ -24,6 +24,7 @@ void bw_run_sampling(struct bw_sampling *sampling, const struct bw_options *opti
         .multicast_width = options->multicast_width < 16 ? 4 : 16,
         .bind = !options->disable_affinity,
         .corrupt_word = options->corrupt_word,
+        .created_memory = options->created_memory,
         .peaks = options->peaks,
         .peak_count = options->peak_count,
     };

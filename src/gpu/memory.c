@@ -47,6 +47,38 @@ out:
     return st;
 }
 
+enum bw_status bw_buffer_open_created(struct bw_buffer *buffer, const struct bw_gpus *gpus, int gpu,
+                                      size_t bytes)
+{
+    const uint64_t start = bw_clock_ns();
+    enum bw_status st = BW_OK;
+    size_t unit = 0;
+
+    memset(buffer, 0, sizeof(*buffer));
+    buffer->gpu = gpu;
+    if (!bw_share_is_there()) {
+        bw_error("the driver has no cuMemCreate, which --created-memory needs (CUDA 12)");
+        return BW_ERR_CUDA;
+    }
+    TRY(bw_share_granularity(&gpus->gpus[gpu], SHARE_FD, &unit));
+    st = bw_share_create(&buffer->share, &gpus->gpus[gpu], SHARE_FD,
+                         (bytes + unit - 1) / unit * unit);
+    for (int i = 0; i < gpus->count && st == BW_OK; i++) {
+        if (i != gpu && gpus->peer[i * gpus->count + gpu]) {
+            st = bw_share_allow(&buffer->share, &gpus->gpus[i]);
+        }
+    }
+    if (st != BW_OK) {
+        bw_share_close(&buffer->share);
+        return st;
+    }
+    buffer->ptr = buffer->share.ptr;
+    buffer->bytes = buffer->share.bytes;
+    buffer->open_ms = ms_since(start);
+out:
+    return st;
+}
+
 /*
  * Page-lock what is mapped already. False, and nothing logged, if the driver
  * cannot do that here (some virtual machines, some file systems), or would
@@ -133,6 +165,8 @@ void bw_buffer_close(struct bw_buffer *buffer, const struct bw_gpus *gpus)
         CU_WARN(cu.CtxSetCurrent(gpus->gpus[buffer->gpu].ctx));
         if (buffer->is_host) {
             close_host(buffer);
+        } else if (buffer->share.has_handle) {
+            bw_share_close(&buffer->share);
         } else {
             CU_WARN(cu.MemFree(buffer->ptr));
         }

@@ -132,6 +132,16 @@ out:
     return st;
 }
 
+enum bw_status bw_share_allow(const struct bw_share *share, const struct bw_gpu *gpu)
+{
+    const CUmemAccessDesc access = {
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = gpu->dev},
+        .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+    };
+
+    return CU(cu.MemSetAccess(share->ptr, share->bytes, &access, 1));
+}
+
 void bw_share_close(struct bw_share *share)
 {
     if (!bw_cu_context_lost()) {

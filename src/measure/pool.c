@@ -120,8 +120,10 @@ static enum bw_status open_buffer(struct bw_pool *pool, struct bw_buffer *buffer
         if (is_short(bytes)) {
             trim_device(pool);
         }
-        TRY(bw_buffer_open_device(buffer, &pool->session->gpus.gpus[gpu], bytes));
-        pool->use.device_bytes += bytes;
+        TRY(pool->session->wants_created
+                ? bw_buffer_open_created(buffer, &pool->session->gpus, gpu, bytes)
+                : bw_buffer_open_device(buffer, &pool->session->gpus.gpus[gpu], bytes));
+        pool->use.device_bytes += buffer->bytes;
     }
     pool->use.allocations++;
     bw_verbose("allocated %.1f MiB of %s memory %s GPU %d in %.1f ms%s",

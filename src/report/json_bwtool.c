@@ -173,6 +173,9 @@ static json_t *options(const struct bw_run *run)
     if (sampling->corrupt_word != UINT64_MAX) {
         bw_json_set(object, "corrupt_word", bw_json_count(sampling->corrupt_word));
     }
+    if (sampling->created_memory) {
+        bw_json_set(object, "created_memory", json_true());
+    }
     return object;
 }
 
