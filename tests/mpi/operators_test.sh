@@ -56,6 +56,12 @@ for placement in b r; do
     both -t shmem_all_gather_push shmem_broadcast_ce --placement "$placement" --sweep 2B:2000B:1000 |
         verdict "placement $placement, one element and more, on $n ranks"
 done
+for placement in b r; do
+    both -t shmem_dispatch_pull shmem_dispatch_push shmem_combine_pull --placement "$placement" \
+        --hidden 40 --tokens 50 --skew 1.5 | verdict "routes, placement $placement, on $n ranks"
+done
+both -t shmem_dispatch_tiles shmem_combine_tiles --hidden 40 --tokens 50 --skew one |
+    verdict "all tokens to one of $n ranks"
 {
     ranks "$n" h200x8 -t shmem_all_reduce -b 64K -i 1 --perf
     [ "$status" = 0 ] || { echo "status $status"; head -n 20 "$work/err"; }
