@@ -101,9 +101,14 @@ static enum bw_status measure_point_all(struct job *job, uint64_t bytes, unsigne
 
     bw_log_mark();
     tell(job->session, job->row, bytes);
-    if (st == BW_OK) {
+    if (point != NULL) { /* whatever becomes of it, it is reported */
         point->row = job->row;
         point->ranks = machine.ranks;
+    }
+    if (point != NULL && c == NULL) {
+        (void)bw_errno("no memory for a case of %s", job->row->tc.name);
+    }
+    if (st == BW_OK) {
         point->reason = shmem_case_set(c, job->row, job->request, &machine, bytes, ctas);
         point->status = point->reason != NULL ? BW_WAIVED : BW_OK;
         c->session = job->session;

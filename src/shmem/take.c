@@ -30,7 +30,9 @@ static enum bw_status stats_of(const struct shmem_case *c, const struct bw_crew 
     }
     *stats = bw_stats_of(us, series->count);
     free(us);
-    return BW_OK;
+    return stats->n == series->count
+               ? BW_OK
+               : bw_errno("no memory for the order of %zu samples", series->count);
 }
 
 static enum bw_status read_crew(const struct shmem_case *c, const struct bw_crew *crew,

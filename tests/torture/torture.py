@@ -50,6 +50,7 @@ SCENARIOS = [
     ("host", ["cpu_copy", "cpu_latency"]),
     ("operator", ["shmem_put"]),
     ("operator_together", ["shmem_all_reduce"]),
+    ("operator_routed", ["shmem_dispatch_pull", "shmem_combine"]),
     ("waived", ["shmem_all_reduce_multicast", "multinode_bisect_write_ce"]),
 ]
 
