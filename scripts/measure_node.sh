@@ -18,6 +18,7 @@ usage: scripts/measure_node.sh [OPTION VALUE]...
   --rounds N         runs of both tools each; of 2 and more the first is dropped (default 1)
   --testcases LIST   of 0 to 34 only these, by index (default: all)
   --operators LIST   only these operators, by name (default: a row of each)
+  --baseline NAME    nccl (default) or none: what operators are held against
   --sweep SIZES      operators' payloads (default 1K:1G:4)
   --args WORDS       more arguments for each bwtool that copies: "-b 64M -i 3"
   --touch-gib G      host memory that is touched before the comparison (default 4)
@@ -36,7 +37,7 @@ die() { # STATUS WORDS...
 }
 
 bwtool=${BWTOOL:-$root/build/bwtool} peer=${NVBANDWIDTH-} pattern='' out='' budget=600 rounds=1
-testcases=$(seq 0 34) operators='' sweep=1K:1G:4 arguments='' touch_gib=4 left_out=''
+testcases=$(seq 0 34) baseline=nccl operators='' sweep=1K:1G:4 arguments='' touch_gib=4 left_out=''
 command=$me
 [ $# -eq 0 ] || command+=$(printf ' %q' "$@")
 while [ $# -gt 0 ]; do
@@ -45,8 +46,8 @@ while [ $# -gt 0 ]; do
         usage
         exit 0
         ;;
-    --bwtool | --peer | --pattern | --out | --budget | --rounds | --testcases | --operators | --sweep | \
-        --args | --touch-gib | --skip) [ $# -gt 1 ] || die 2 "$1 needs a value; --help has them all" ;;&
+    --bwtool | --peer | --pattern | --out | --budget | --rounds | --testcases | --operators | --baseline | \
+        --sweep | --args | --touch-gib | --skip) [ $# -gt 1 ] || die 2 "$1 needs a value; --help has them all" ;;&
     --bwtool) bwtool=$2 ;;
     --peer) peer=$2 ;;
     --pattern) pattern=$2 ;;
@@ -55,6 +56,7 @@ while [ $# -gt 0 ]; do
     --rounds) rounds=$2 ;;
     --testcases) testcases=$2 ;;
     --operators) operators=$2 ;;
+    --baseline) baseline=$2 ;;
     --sweep) sweep=$2 ;;
     --args) arguments=$2 ;;
     --touch-gib) touch_gib=$2 ;;
@@ -69,6 +71,7 @@ done
 for word in $testcases; do
     [[ $word =~ ^([0-9]|[12][0-9]|3[0-4])$ ]] || die 2 "'$word' is no index from 0 to 34"
 done
+[[ $baseline =~ ^(nccl|none)$ ]] || die 2 "'$baseline' is no baseline: nccl or none"
 for word in $left_out; do
     case $word in
     growth | ranks | operators | compare) ;;
@@ -228,19 +231,21 @@ ranks() {
 }
 
 operators() {
-    local names=() baseline=()
+    local names=() against=()
     is_wanted operators || return
     if [ "$gpus" -lt 2 ]; then
         note operators skipped 0 0 "one GPU, and operators need two"
         return
     fi
-    if "$bwtool" --help </dev/null | grep -q -e '--baseline'; then
-        baseline=(--baseline nccl)
+    if [ "$baseline" = none ]; then
+        note operators-nccl skipped 0 0 "by --baseline none"
+    elif "$bwtool" --help </dev/null | grep -q -e '--baseline'; then
+        against=(--baseline nccl)
     else
         note operators-nccl skipped 0 0 "this bwtool has no --baseline"
     fi
     read -r -a names <<<"${operators:-$(record operators "$out/list.out")}"
-    measure operators "$bwtool" -t "${names[@]}" --sweep "$sweep" --no-multicast "${baseline[@]}"
+    measure operators "$bwtool" -t "${names[@]}" --sweep "$sweep" --no-multicast "${against[@]}"
 }
 
 # Groups of testcases that belong together, the most telling first: copies with the host, pairs,

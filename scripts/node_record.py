@@ -174,7 +174,8 @@ def operator_tables(record):
     parts = [("Kernel latency, us", lines(lambda point: number(point.get("kernel_us")))),
              ("Kernel bus bandwidth, GB/s",
               lines(lambda point: number(point.get("kernel_bus_bandwidth_GBps"))))]
-    parts.append(("NCCL's latency over bwtool's end to end", lines(baseline_ratio)))
+    parts.append(("NCCL's latency, of the class that the placement has, over bwtool's, end to end",
+                  lines(baseline_ratio)))
     return "\n".join("%s:\n\n%s" % (title, table(head, rows)) for title, rows in parts if rows)
 
 
@@ -216,7 +217,7 @@ class Node:
 
     def say(self, name, state, words):
         for step in self.steps:
-            if step["name"] == name:
+            if step["name"] == name and step["state"] != "failed":
                 step["state"] = state
                 step["note"] = "; ".join(filter(None, (step["note"], words)))
 
@@ -232,6 +233,8 @@ class Node:
             late = [case["name"] for case in cases_of(record) if case["verdict"] == "not_run"]
             if late:
                 self.say(name, "ran", "not run, the time was over: " + " ".join(late))
+        baseline = (self.operators or {"bwtool": {}})["bwtool"].get("baseline") or {}
+        self.say("operators", "ran", baseline.get("reason") and "NCCL: " + baseline["reason"])
         for record in self.compared:
             self.complaints += record["faults"]
         for before, after in zip(self.states(self.look), self.states(self.idle)):
