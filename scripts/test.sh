@@ -4,7 +4,8 @@
 # end "N passed, N failed". Installs what is missing.
 #
 #   scripts/test.sh          everything that a change must pass
-#   scripts/test.sh --all    also clang, static analysis and valgrind: minutes more
+#   scripts/test.sh --all    also clang, libFuzzer, planted faults, static analysis, valgrind and
+#                            coverage: an hour more, and longer
 set -eu
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
