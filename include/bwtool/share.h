@@ -24,8 +24,10 @@ enum bw_share_kind {
 struct bw_share {
     enum bw_share_kind kind;
     CUmemGenericAllocationHandle handle;
-    CUdeviceptr ptr; /* where it is mapped */
-    size_t bytes;    /* a multiple of the granularity */
+    CUdeviceptr ptr;   /* where it is mapped */
+    CUdeviceptr place; /* where it shall be, set before the rest: addresses that the caller has
+                          reserved; 0: anywhere */
+    size_t bytes;      /* a multiple of the granularity */
     size_t reserved_bytes;
     bool has_handle, is_mapped;
 };
@@ -47,6 +49,10 @@ CUresult bw_share_probe(const struct bw_gpu *gpu, enum bw_share_kind kind);
 /* Sizes are multiples of this. */
 enum bw_status bw_share_granularity(const struct bw_gpu *gpu, enum bw_share_kind kind,
                                     size_t *bytes);
+
+/* Addresses to be places for shares, which come and go before they are given back. */
+enum bw_status bw_share_reserve(CUdeviceptr *ptr, size_t bytes);
+void bw_share_give_back(CUdeviceptr ptr, size_t bytes);
 
 /* Memory of `gpu` itself, mapped. On failure, too: close it. */
 enum bw_status bw_share_create(struct bw_share *share, const struct bw_gpu *gpu,

@@ -69,6 +69,18 @@ enum bw_status bw_share_granularity(const struct bw_gpu *gpu, enum bw_share_kind
     return CU(cu.MemGetAllocationGranularity(bytes, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
 }
 
+enum bw_status bw_share_reserve(CUdeviceptr *ptr, size_t bytes)
+{
+    return CU(cu.MemAddressReserve(ptr, bytes, 0, 0, 0));
+}
+
+void bw_share_give_back(CUdeviceptr ptr, size_t bytes)
+{
+    if (ptr != 0 && !bw_cu_context_lost()) {
+        CU_WARN(cu.MemAddressFree(ptr, bytes));
+    }
+}
+
 enum bw_status bw_share_create(struct bw_share *share, const struct bw_gpu *gpu,
                                enum bw_share_kind kind, size_t bytes)
 {
@@ -76,7 +88,7 @@ enum bw_status bw_share_create(struct bw_share *share, const struct bw_gpu *gpu,
     CUresult why = CUDA_SUCCESS;
     enum bw_status st = BW_OK;
 
-    *share = (struct bw_share){.kind = kind, .bytes = bytes};
+    *share = (struct bw_share){.kind = kind, .bytes = bytes, .place = share->place};
     TRY(bw_gpu_use(gpu));
     TRY(CU(cu.MemCreate(&share->handle, bytes, &prop, 0)));
     share->has_handle = true;
@@ -102,7 +114,7 @@ enum bw_status bw_share_import(struct bw_share *share, enum bw_share_kind kind, 
     void *in = kind == SHARE_FABRIC ? (void *)copy.data : (void *)(intptr_t)fd;
     enum bw_status st = BW_OK;
 
-    *share = (struct bw_share){.kind = kind, .bytes = bytes};
+    *share = (struct bw_share){.kind = kind, .bytes = bytes, .place = share->place};
     TRY(CU(cu.MemImportFromShareableHandle(&share->handle, in, type_of(kind))));
     share->has_handle = true;
 out:
@@ -118,8 +130,11 @@ enum bw_status bw_share_map(struct bw_share *share, const struct bw_gpu *gpu, CU
     enum bw_status st = BW_OK;
 
     TRY(bw_gpu_use(gpu));
-    TRY(CU(cu.MemAddressReserve(&share->ptr, share->bytes, 0, 0, 0)));
-    share->reserved_bytes = share->bytes;
+    share->ptr = share->place;
+    if (share->place == 0) {
+        TRY(CU(cu.MemAddressReserve(&share->ptr, share->bytes, 0, 0, 0)));
+        share->reserved_bytes = share->bytes;
+    }
     TRY(CU(cu.MemMap(share->ptr, share->bytes, 0, share->handle, 0)));
     share->is_mapped = true;
     *why = cu.MemSetAccess(share->ptr, share->bytes, &access, 1);

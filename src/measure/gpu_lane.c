@@ -262,7 +262,7 @@ static uint64_t patience_ns(const struct bw_lane *lane, const struct bw_round *r
 {
     const double bytes = (double)lane->bytes * (double)round->copies;
 
-    const uint64_t seconds = bw_testcase_is_multinode(lane->plan->tc) ? 20 : 30;
+    const uint64_t seconds = bw_testcase_is_multinode(lane->plan->tc) ? 15 : 30;
 
     return seconds * 1000 * 1000 * 1000 + (uint64_t)fmin(bytes / 0.1, 1e18);
 }

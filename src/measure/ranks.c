@@ -152,6 +152,7 @@ void bw_ranks_close_all(struct bw_ranks *ranks, struct bw_session *session)
     for (int i = session->world->ranks; ranks->shares != NULL && i-- > 0;) {
         bw_share_close(&ranks->shares[i]);
     }
+    bw_share_give_back(ranks->base, (size_t)session->world->ranks * ranks->bytes);
     free(ranks->facts);
     free(ranks->shares);
     free(ranks->taken);

@@ -53,6 +53,7 @@ struct bw_ranks {
     char *reason;            /* in words; the same in all ranks                            */
     struct bw_share *shares; /* by rank, one's own among them */
     size_t bytes;            /* of each rank, all in all */
+    CUdeviceptr base;        /* rank r's is at base + r * bytes, in this process's addresses */
     size_t slot_bytes;
     unsigned slots;  /* of each rank */
     unsigned *taken; /* by rank, in this launch */

@@ -90,6 +90,11 @@ static enum bw_status make_offer(struct sharing *s, struct bw_rank_offer *offer)
     for (int i = 0; i < world->ranks; i++) {
         s->fds[i] = -1;
     }
+    TRY(bw_gpu_use(gpu));
+    TRY(bw_share_reserve(&s->ranks->base, (size_t)world->ranks * s->ranks->bytes));
+    for (int i = 0; i < world->ranks; i++) {
+        s->ranks->shares[i].place = s->ranks->base + (size_t)i * s->ranks->bytes;
+    }
     TRY(bw_share_create(own, gpu, s->ranks->kind, s->ranks->bytes));
     TRY(clear_control(s, own));
     TRY(bw_share_export(own, &s->fd, &offer->token));

@@ -50,7 +50,7 @@ enum bw_status shmem_agree_all(const struct shmem_case *c, enum bw_status mine, 
 /* Where other ranks wait, too, it is less; the slowest link moves a tenth of a GB/s. */
 uint64_t shmem_patience_ns(const struct shmem_case *c)
 {
-    const uint64_t seconds = c->session->ranks != NULL ? 20 : 120;
+    const uint64_t seconds = c->session->ranks != NULL ? 15 : 120;
 
     return seconds * 1000 * 1000 * 1000 + 10 * SHMEM_FRESH_ROUNDS * (c->in_bytes + c->out_bytes);
 }

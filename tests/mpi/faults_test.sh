@@ -7,7 +7,7 @@
 rank=$3
 case $4 in
 share) calls='cuMemCreate_3 cuMemExportToShareableHandle_1 cuMemImportFromShareableHandle_1
-    cuMemAddressReserve_1 cuMemAddressReserve_2 cuMemMap_1 cuMemMap_2 cuMemSetAccess_1 cuMemSetAccess_2' ;;
+    cuMemAddressReserve_1 cuMemMap_1 cuMemMap_2 cuMemSetAccess_1 cuMemSetAccess_2' ;;
 queue) calls='cuDevicePrimaryCtxRetain_1 cuStreamCreate_1 cuStreamCreate_2 cuMemGetInfo_1 cuLaunchKernel_1
     cuLaunchKernel_2 cuLaunchKernel_3' ;;
 finish) calls='cuMemcpyAsync_1 cuMemcpyAsync_5 cuEventRecord_1 cuEventRecord_2 cuEventElapsedTime_1

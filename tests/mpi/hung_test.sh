@@ -10,7 +10,7 @@ RANK_EXTRA='1 hang stream 2' LIMIT=60 \
 {
     [ "$status" = 1 ] || echo "status $status"
     [ $(($(date +%s) - began)) -le 30 ] || echo "took $(($(date +%s) - began)) s"
-    says 'error: rank 1 \(.*\): GPU 1: .* did not end within 20 s'
+    says 'error: rank 1 \(.*\): GPU 1: .* did not end within 15 s'
     grep -q 'multinode_bisect_write_ce.*not run\|^ERROR\|not run' "$work/out" "$work/err" ||
         cat "$work/out"
 } | verdict "a hung stream"

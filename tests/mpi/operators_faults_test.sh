@@ -108,7 +108,7 @@ hung)
     {
         [ "$status" = 1 ] || echo "status $status"
         [ $(($(date +%s) - began)) -le 30 ] || echo "took $(($(date +%s) - began)) s"
-        says 'error: rank 1 \(.*\): GPU 1: .* did not end within 20 s'
+        says 'error: rank 1 \(.*\): GPU 1: .* did not end within 15 s'
     } | verdict "a hung stream"
     ;;
 esac
