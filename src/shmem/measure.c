@@ -90,6 +90,19 @@ static void tell(const struct bw_session *session, const struct bw_operator *row
     bw_world_tell(session->world, phase, NULL);
 }
 
+/* Whether --max-time is over. The ranks go by the clock of the first. */
+static bool is_late_all(const struct job *job)
+{
+    struct bw_session *session = job->session;
+    struct bw_world *world = session->ranks != NULL ? session->world : &session->alone;
+    double is_over = bw_world_is_root(world) && bw_sampling_is_over(job->sampling);
+
+    if (job->sampling->deadline_ns != UINT64_MAX) {
+        (void)bw_world_sum_all(world, &is_over, 1);
+    }
+    return is_over > 0;
+}
+
 /* One size with one grid. */
 static enum bw_status measure_point_all(struct job *job, uint64_t bytes, unsigned ctas)
 {
@@ -116,6 +129,12 @@ static enum bw_status measure_point_all(struct job *job, uint64_t bytes, unsigne
     TRY(bw_world_agree_all(job->session->ranks != NULL ? job->session->world : &job->session->alone,
                            st == BW_OK ? point->status : st, "choosing an operator's way"));
     describe_case(c, point);
+    if (is_late_all(job)) {
+        point->status = BW_ERR_TIMEOUT;
+        point->reason = strdup("not run: --max-time was over");
+        free(c);
+        return BW_ERR_TIMEOUT;
+    }
     st = shmem_take_all(c, job->sampling, job->peak, point);
 out:
     if (st != BW_OK && st != BW_WAIVED) {

@@ -110,4 +110,12 @@ END
     expect 0 $?
 } | verdict "below 20 % of the peak the exit status is 4"
 
+# So many sizes take far longer than the time that is given; on a busy machine not even one may begin.
+{
+    on 2 -j -t shmem_all_gather_push --sweep 1B:1M:1.1 --max-time 3
+    expect 1 $?
+    grep -q 'not run: --max-time was over' "$work/out" ||
+        grep -q 'the time that --max-time gives was over' "$work/out" || tail -n 5 "$work/out"
+} | verdict "--max-time ends a sweep, too"
+
 finish
