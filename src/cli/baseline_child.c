@@ -120,6 +120,17 @@ static void close_all(struct teller *teller)
     bw_selection_free(&teller->selection);
 }
 
+/* Of the time that --max-time gives, half is the operators', which come behind it. */
+static void set_sampling(struct bw_sampling *sampling, const struct bw_options *options)
+{
+    const bool is_alone = options->baseline != NULL && strcmp(options->baseline, "nccl-only") == 0;
+
+    bw_run_sampling(sampling, options);
+    if (!is_alone && options->max_time_s > 0) {
+        sampling->deadline_ns -= options->max_time_s * 500000000ULL;
+    }
+}
+
 int bw_baseline_tell_all(const struct bw_options *options)
 {
     struct teller teller = {.options = options, .fd = (int)options->baseline_fd};
@@ -129,7 +140,7 @@ int bw_baseline_tell_all(const struct bw_options *options)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* who would hear it? */
     bw_log_mute();
     bw_log_mark();
-    bw_run_sampling(&teller.sampling, options);
+    set_sampling(&teller.sampling, options);
     if (options->no_multicast) {
         (void)setenv("NCCL_NVLS_ENABLE", "0", 1); /* it is never turned on */
     }

@@ -128,6 +128,17 @@ out:
     return st;
 }
 
+/* True, with the reason, if no time is left for it. */
+static bool is_late(const struct bw_sampling *sampling, char *reason)
+{
+    const bool is_over = bw_sampling_is_over(sampling);
+
+    if (is_over) {
+        set_reason(reason, "the time that --max-time gives was over before its turn");
+    }
+    return is_over;
+}
+
 static bool ends_everything(enum bw_status st)
 {
     return st == BW_ERR_LOST || st == BW_ERR_NO_GPU || bw_cu_context_lost();
@@ -149,7 +160,9 @@ static enum bw_status take_class(struct bw_baseline_job *job, struct shmem_case 
     }
     for (int m = 0; m < BASELINE_MODES && st == BW_OK; m++) {
         const enum bw_status way =
-            take_way(job, c, (enum bw_baseline_mode)m, sampling, point, &taken[m]);
+            is_late(sampling, taken[m].reason)
+                ? BW_OK
+                : take_way(job, c, (enum bw_baseline_mode)m, sampling, point, &taken[m]);
 
         st = ends_everything(way) ? way : BW_OK;
     }
@@ -264,9 +277,7 @@ enum bw_status bw_baseline_measure(struct bw_baseline_job *job, const struct bw_
                              point->payload_bytes) != NULL) {
             continue;
         }
-        if (point->reason[0] == '\0' && bw_sampling_is_over(sampling)) {
-            set_reason(point->reason, "the time that --max-time gives was over before its turn");
-        } else if (point->reason[0] == '\0') {
+        if (point->reason[0] == '\0' && !is_late(sampling, point->reason)) {
             st = take_point(job, c, sampling, point);
         }
         told = tell_once(job, point, tell, to);

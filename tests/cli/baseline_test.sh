@@ -178,4 +178,9 @@ check "NCCL alone beside another testcase is misuse" eval 'is 2 && err "not all 
 nccl 2 -t shmem_put --baseline hccl
 check "another baseline is misuse" eval 'is 2 && err "nccl, or nccl-only"'
 
+# So many points take the baseline longer than the whole time that is given.
+nccl 4 -j -t shmem_all_gather_push --sweep 1K:4M:1.1 --baseline nccl --max-time 6
+check "half of --max-time is left for the operators" json "$work/out" \
+    'any(c["kernel_us"] for c in cases)'
+
 finish
