@@ -343,7 +343,11 @@ enum bw_status bw_compare_files(const char *first, const char *second, bool as_j
 
     TRY(open_file(&files[0], first));
     TRY(open_file(&files[1], second));
-    j.baseline = files[0].baseline.count > 0 ? &files[0] : &files[1];
+    /* The first that has one, unless the second has no operators to be held against it. */
+    j.baseline =
+        files[0].baseline.count > 0 && !(files[1].baseline.count > 0 && files[1].cases == 0)
+            ? &files[0]
+            : &files[1];
     j.operators = j.baseline == &files[0] ? &files[1] : &files[0];
     TRY(join(&j, as_json, out));
 out:

@@ -56,6 +56,13 @@ check "as JSON" python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))
 sys.exit(not (d["compared"] == 14 and d["refused"] == 0 and d["below"] == 0))' "$work/out"
 
+nccl 2 -j -t shmem_put -b 1K --baseline nccl
+cp "$work/out" "$work/both.json"
+for files in both,a a,both; do
+    compare "$work/${files%,*}.json,$work/${files#*,}.json"
+    check "operators are those of the file that has them: $files" eval 'is 0 && out "^put .*\| passed"'
+done
+
 nccl 2 -j -t shmem_dispatch --tokens 9 --hidden 64 --baseline nccl
 cp "$work/out" "$work/d.json"
 compare "$work/d.json,$work/d.json"
