@@ -12,6 +12,10 @@
  */
 static const uint64_t overlap_bytes_max = 4u << 20;
 
+/* Kernels count a buffer's vectors in 32 bits, and look ahead by what a whole grid takes at once.
+ */
+static const uint64_t vectors_max = UINT32_MAX - (1u << 22);
+
 /* A put with its signal, and what a barrier orders while it is checked, are small. */
 static const uint64_t signal_bytes = 16;
 enum { ping_pongs = 32 }; /* a launch, so that it is not the launch that is timed */
@@ -95,6 +99,18 @@ static void set_sizes(struct shmem_case *c, uint64_t bytes)
     c->slot_vectors = (c->vectors + 31) / 32 * 32 * c->row->spread;
 }
 
+static char *why_too_large(const struct shmem_case *c)
+{
+    const uint64_t bytes = c->in_bytes > c->out_bytes ? c->in_bytes : c->out_bytes;
+
+    if (bytes / 16 <= vectors_max || c->row->op == SHMEM_PUT || c->row->op == SHMEM_GET) {
+        return NULL;
+    }
+    return bw_text_reason("a buffer of %.1f GiB on each rank is more than an operator's kernel "
+                          "counts (64 GiB): give a smaller -b",
+                          (double)bytes / (1 << 30));
+}
+
 static void set_grid(struct shmem_case *c, const struct shmem_machine *machine, unsigned ctas)
 {
     const bool is_routed = shmem_is_routed(c->row->op);
@@ -162,6 +178,10 @@ char *shmem_case_set(struct shmem_case *c, const struct bw_operator *row,
         }
     } else {
         set_sizes(c, bytes);
+        reason = why_too_large(c);
+        if (reason != NULL) {
+            return reason;
+        }
     }
     set_grid(c, machine, ctas);
     c->has_pdl = machine->has_bulk && c->row->algorithm != ALGORITHM_CE &&

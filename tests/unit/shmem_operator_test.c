@@ -12,6 +12,8 @@
 
 #include "bwtool/kernels.h"
 
+#include "../../src/measure/ranks.h"
+#include "../../src/measure/session.h"
 #include "../../src/shmem/shmem.h"
 
 static void rows_are_well_formed(void **state)
@@ -185,6 +187,50 @@ static void a_case_is_what_was_asked_for(void **state)
     }
 }
 
+/* Vectors are counted in 32 bits; beyond that a place would be another one. */
+static void a_case_is_no_larger_than_kernels_count(void **state)
+{
+    static const char *const names[] = {"shmem_all_gather_push", "shmem_all_reduce_pull",
+                                        "shmem_all_to_all_ce", "shmem_broadcast_tma"};
+    const struct shmem_machine machine = {.ranks = 8, .sm_count = 132, .has_bulk = true};
+    const struct bw_shmem_request request = {.factor = 2};
+    static struct shmem_case c;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const struct bw_operator *row = &bw_operators[bw_operator_find(names[i])];
+        char *reason = shmem_case_set(&c, row, &request, &machine, 1ULL << 36, 0);
+
+        assert_non_null(reason);
+        assert_non_null(strstr(reason, "64.0 GiB on each rank"));
+        free(reason);
+        assert_null(shmem_case_set(&c, row, &request, &machine, 1ULL << 35, 0));
+        assert_true(c.vectors > 0);
+    }
+    assert_null(shmem_case_set(&c, &bw_operators[bw_operator_find("shmem_put")], &request, &machine,
+                               1ULL << 36, 0));
+}
+
+static void more_ranks_than_a_case_holds_need_no_window(void **state)
+{
+    enum { RANKS = 100 };
+    struct bw_rank_facts facts[RANKS] = {{.rank = 0}};
+    struct bw_ranks ranks = {.facts = facts};
+    struct bw_world world = {.ranks = BW_SHMEM_RANKS_MAX};
+    struct bw_session session = {.world = &world, .ranks = &ranks};
+    const struct bw_operator *row = &bw_operators[bw_operator_find("shmem_dispatch")];
+    const struct bw_shmem_request request = {
+        .bytes_min = 1 << 20, .bytes_max = 1 << 20, .factor = 2};
+
+    (void)state;
+    for (int i = 0; i < RANKS; i++) {
+        facts[i].sm_count = 132;
+    }
+    assert_true(bw_shmem_window_bytes(&session, row, &request) > 0);
+    world.ranks = RANKS;
+    assert_int_equal(bw_shmem_window_bytes(&session, row, &request), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +240,8 @@ int main(void)
         cmocka_unit_test(sums_are_exact),
         cmocka_unit_test(outputs_are_the_inputs_of_the_right_ranks),
         cmocka_unit_test(a_case_is_what_was_asked_for),
+        cmocka_unit_test(a_case_is_no_larger_than_kernels_count),
+        cmocka_unit_test(more_ranks_than_a_case_holds_need_no_window),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
