@@ -55,10 +55,14 @@ uint64_t bw_shmem_window_bytes(const struct bw_session *session, const struct bw
                                const struct bw_shmem_request *request)
 {
     const struct shmem_machine machine = shmem_machine_of(session);
-    struct shmem_case *c = calloc(1, sizeof(*c));
+    struct shmem_case *c = NULL;
     uint64_t most = 0;
     double at = 0;
 
+    if (machine.ranks > BW_SHMEM_RANKS_MAX) {
+        return 0; /* a case has no room for them: it will be waived */
+    }
+    c = calloc(1, sizeof(*c));
     for (uint64_t bytes = shmem_next_bytes(row, request, &at); c != NULL && bytes > 0;
          bytes = shmem_next_bytes(row, request, &at)) {
         char *reason = shmem_case_set(c, row, request, &machine, bytes, 0);
