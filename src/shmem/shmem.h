@@ -85,8 +85,15 @@ enum bw_status shmem_windows_open_all(struct shmem_case *c);
 void shmem_windows_close_all(struct shmem_case *c);
 /* True if this process drives rank r. */
 bool shmem_is_here(const struct shmem_case *c, int r);
-/* The ranks' status of a step; in one process, `mine`. Collective. */
-enum bw_status shmem_agree_all(const struct shmem_case *c, enum bw_status mine, const char *phase);
+enum bw_status shmem_agreed_all(const struct shmem_case *c, enum bw_status mine, const char *phase);
+/* The ranks' status of a step, never BW_OK where ours is not; alone, `mine`. Collective. */
+static inline enum bw_status shmem_agree_all(const struct shmem_case *c, enum bw_status mine,
+                                             const char *phase)
+{
+    const enum bw_status agreed = shmem_agreed_all(c, mine, phase);
+
+    return agreed == BW_OK ? mine : agreed;
+}
 /* How long work on the case that is not timed may take before the GPU counts as lost. */
 uint64_t shmem_patience_ns(const struct shmem_case *c);
 /* True if input or output of the kernel lies in the window. */

@@ -39,7 +39,7 @@ bool shmem_is_here(const struct shmem_case *c, int r)
     return c->rank[r].gpu != NULL;
 }
 
-enum bw_status shmem_agree_all(const struct shmem_case *c, enum bw_status mine, const char *phase)
+enum bw_status shmem_agreed_all(const struct shmem_case *c, enum bw_status mine, const char *phase)
 {
     struct bw_session *session = c->session;
 

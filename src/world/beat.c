@@ -162,7 +162,7 @@ static void end_texts(struct bw_beat_note *note)
 static void take_in(struct bw_beat *beat, uint64_t now_ns, const struct bw_beat_note *mine)
 {
     struct datagram in;
-    struct sockaddr_in from;
+    struct sockaddr_in from = {0};
     socklen_t length = sizeof(from);
     ssize_t bytes = 0;
 
