@@ -134,6 +134,20 @@ static enum bw_status shape(struct bw_testcase_result *result, const struct bw_s
     return BW_OK;
 }
 
+void bw_operator_note(const struct bw_options *options, const struct bw_selection *selection)
+{
+    for (size_t i = 0; i < selection->count; i++) {
+        const int index = selection->choices[i].index;
+
+        if (index >= 0 && bw_operator_of(bw_all_at((size_t)index)) != NULL) {
+            return;
+        }
+    }
+    if (options->profile != PROFILE_OFF) {
+        bw_note("--profile: frames are of operators (-p shmem_), and none is among the testcases");
+    }
+}
+
 /* Why it contradicts itself, logged; BW_OK if it does not. */
 static enum bw_status check_request(const struct bw_session *session,
                                     const struct bw_shmem_request *request,

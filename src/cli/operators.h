@@ -5,6 +5,7 @@
 #include "bwtool/operators.h"
 #include "bwtool/options.h"
 #include "bwtool/result.h"
+#include "bwtool/select.h"
 
 /* Operators over symmetric memory, as the options ask for them. */
 
@@ -18,6 +19,9 @@ char *bw_operator_waiver(const struct bw_session *session, const struct bw_optio
 /* Bytes of symmetric memory that it needs of each rank; the same in all ranks. */
 uint64_t bw_operator_window_bytes(const struct bw_session *session,
                                   const struct bw_options *options, const struct bw_testcase *tc);
+
+/* A note if an option for operators only has none to apply to. */
+void bw_operator_note(const struct bw_options *options, const struct bw_selection *selection);
 
 /*
  * Measure it, and hold it against the run's baseline: points and, for every

@@ -129,6 +129,9 @@ static enum bw_status prepare(struct runner *r)
     }
     TRY(bw_selection_build(&r->selection, r->options, r->world->ranks, r->run.is_host_only));
     r->needs_gpus = selection_needs_gpus(&r->selection);
+    if (bw_world_is_root(r->world)) {
+        bw_operator_note(r->options, &r->selection);
+    }
     (void)bw_phase_enter(PHASE_BASELINE);
     TRY(bw_baseline_begin(r->options, &r->selection, r->world, &r->run));
     (void)bw_phase_enter(PHASE_TOPOLOGY);

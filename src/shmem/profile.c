@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile.h"
 
-#include "../measure/ranks.h"
 #include "../measure/session.h"
 
 #include "bwtool/log.h"
@@ -10,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const uint64_t patience_ns = 60ULL * 1000 * 1000 * 1000;
 
 /* --- launches ---------------------------------------------------------------------------------
  */
@@ -52,6 +49,7 @@ struct bw_frame_args shmem_profile_args(struct shmem_case *c, int r)
 static enum bw_status find_tick(struct bw_session *session, int gpu)
 {
     enum { READS = 4096 };
+    const uint64_t patience_ns = 20ULL * 1000 * 1000 * 1000;
     const struct bw_slip slip = bw_session_slip(session, gpu, 0, 0);
     CUstream stream = bw_session_stream(session, gpu);
     struct bw_twins *twins = &session->twins[gpu];
@@ -104,7 +102,7 @@ static enum bw_status load_twins(struct bw_session *session)
     return st;
 }
 
-static size_t record_bytes(const struct shmem_case *c)
+size_t shmem_profile_bytes(const struct shmem_case *c)
 {
     return (size_t)SHMEM_PROFILE_LAUNCHES * c->ctas * sizeof(struct bw_frame_cta);
 }
@@ -116,7 +114,7 @@ static enum bw_status open_rank(const struct shmem_case *c, int r, struct shmem_
 
     rank->function = c->session->twins[gpu->ordinal].functions[c->row->kernel];
     TRY(bw_gpu_use(gpu));
-    TRY(bw_buffer_open_device(&rank->records, gpu, record_bytes(c)));
+    TRY(bw_buffer_open_device(&rank->records, gpu, shmem_profile_bytes(c)));
 out:
     return st;
 }
@@ -146,85 +144,10 @@ static enum bw_status clear(struct shmem_case *c, struct shmem_profile *profile)
         }
         rank->launches = 0;
         TRY(bw_gpu_use(c->rank[r].gpu));
-        TRY(CU(cu.MemsetD8Async(rank->records.ptr, 0, record_bytes(c), c->rank[r].stream)));
-        TRY(bw_stream_wait(c->rank[r].stream, patience_ns, "clearing frames"));
+        TRY(CU(cu.MemsetD8Async(rank->records.ptr, 0, shmem_profile_bytes(c), c->rank[r].stream)));
+        TRY(bw_stream_wait(c->rank[r].stream, shmem_patience_ns(c), "clearing frames"));
     }
 out:
-    return st;
-}
-
-/* What a rank tells the others. */
-struct told {
-    struct bw_frame_rank rank;
-    char reason[120]; /* "": its records are good */
-};
-
-static enum bw_status sum_rank(struct shmem_case *c, int r, struct told *to)
-{
-    struct shmem_profile_rank *rank = &c->profile->rank[r];
-    const unsigned launches =
-        rank->launches < SHMEM_PROFILE_LAUNCHES ? (unsigned)rank->launches : SHMEM_PROFILE_LAUNCHES;
-    struct bw_frame_cta *records = malloc(record_bytes(c));
-    const char *reason = NULL;
-    enum bw_status st = BW_OK;
-
-    if (records == NULL) {
-        return bw_errno("no memory for the frames of %u blocks", c->ctas);
-    }
-    TRY(bw_gpu_use(c->rank[r].gpu));
-    TRY(CU(cu.MemcpyAsync((CUdeviceptr)(uintptr_t)records, rank->records.ptr, record_bytes(c),
-                          c->rank[r].stream)));
-    TRY(bw_stream_wait(c->rank[r].stream, patience_ns, "fetching frames"));
-    to->rank.tick = c->session->twins[c->rank[r].gpu->ordinal].found;
-    reason = bw_frame_rank_sum(&to->rank, records, launches, c->ctas);
-    snprintf(to->reason, sizeof(to->reason), "%s", reason != NULL ? reason : "");
-out:
-    free(records);
-    return st;
-}
-
-/* Every rank's, in all ranks. `all` has room for c->ranks. */
-static enum bw_status share_sums_all(struct shmem_case *c, struct told *all)
-{
-    struct told *mine = NULL;
-    enum bw_status st = BW_OK;
-
-    for (int r = 0; r < shmem_issuers(c) && st == BW_OK; r++) {
-        if (shmem_is_here(c, r)) {
-            mine = &all[r];
-            st = sum_rank(c, r, mine);
-        }
-    }
-    TRY(shmem_agree_all(c, st, "fetching frames"));
-    if (c->session->ranks != NULL) {
-        struct told own = all[c->session->world->rank];
-
-        TRY(bw_world_gather_all(c->session->world, &own, all, sizeof(own)));
-    }
-out:
-    return st;
-}
-
-static enum bw_status sum_ranks_all(struct shmem_case *c, struct bw_frame_table *table)
-{
-    struct told *all = calloc((size_t)c->ranks, sizeof(*all));
-    enum bw_status st = BW_OK;
-
-    table->rank_count = shmem_issuers(c);
-    table->ranks = calloc((size_t)c->ranks, sizeof(*table->ranks));
-    if (all == NULL || table->ranks == NULL) {
-        st = bw_errno("no memory for the frames of %d ranks", c->ranks);
-    }
-    TRY(shmem_agree_all(c, st, "making room for frames"));
-    TRY(share_sums_all(c, all));
-    for (int r = 0; r < table->rank_count; r++) {
-        table->ranks[r] = all[r].rank;
-        if (all[r].reason[0] != '\0' && table->reason == NULL) {
-            table->reason = bw_text_format("rank %d: %s", r, all[r].reason);
-        }
-    }
-out:
-    free(all);
     return st;
 }
 
@@ -274,7 +197,7 @@ static enum bw_status measure_all(struct shmem_case *c, const struct bw_sampling
         TRY(shmem_take_program_all(c, PROGRAM_E2E, sampling, &e2e));
     }
     set_times(c, point, &kernel, &e2e, table);
-    TRY(sum_ranks_all(c, table));
+    TRY(shmem_profile_sum_all(c, table));
     if (table->reason == NULL) {
         bw_frame_table_fill(table);
     }
@@ -284,8 +207,7 @@ out:
     return st;
 }
 
-/* Why this row's kernel has no frames; NULL if it has. */
-static const char *why_none(const struct shmem_case *c)
+const char *shmem_profile_why_none(const struct shmem_case *c)
 {
     if (c->row->algorithm == ALGORITHM_CE) {
         return "copy engines move the data: there is no kernel to have frames";
@@ -363,7 +285,7 @@ enum bw_status shmem_profile_all(struct shmem_case *c, const struct bw_sampling 
 {
     struct shmem_profile *profile = calloc(1, sizeof(*profile));
     struct bw_frame_table *table = calloc(1, sizeof(*table));
-    const char *reason = why_none(c);
+    const char *reason = shmem_profile_why_none(c);
     enum bw_status st =
         profile == NULL || table == NULL ? bw_errno("no memory for a profile") : BW_OK;
 

@@ -31,6 +31,13 @@ struct bw_frame_args shmem_profile_args(struct shmem_case *c, int r);
 /* From here on, launches of rank r are recorded, or no longer. */
 void shmem_profile_record(struct shmem_case *c, int r, bool is_recording);
 
+/* Room for a rank's records, in bytes. */
+size_t shmem_profile_bytes(const struct shmem_case *c);
+/* Why this row's kernel has no frames; NULL if it has. */
+const char *shmem_profile_why_none(const struct shmem_case *c);
+/* Fetch and sum up all ranks' records into the table, or why not. Collective. */
+enum bw_status shmem_profile_sum_all(struct shmem_case *c, struct bw_frame_table *table);
+
 /*
  * Measure what `point` measured, with frames, into point->frames. What keeps
  * frames from being there is said in the table, and fails nothing; what fails
