@@ -300,6 +300,9 @@ enum bw_status shmem_profile_all(struct shmem_case *c, const struct bw_sampling 
         TRY(profile_all(c, sampling, point, table, profile));
     }
 out:
+    if (st != BW_OK && table != NULL && table->reason == NULL) {
+        table->reason = bw_text_format("measuring with frames failed");
+    }
     if (profile != NULL) {
         close_profile(c, profile);
     }

@@ -11,14 +11,20 @@
  * 1: the entry signal is not sent; 2: no signal with data is sent; 3: poison is
  * not put back; 4: words carry the epoch before; 10, 11, 12: signals of that
  * kind (entry, data, tile) are not waited for; 13: words are not waited for.
+ * SIM_TWIN_FAULT is the same of the kernels with frames.
  */
+#ifdef BW_PROFILE
+#define SIM_FAULT_VARIABLE "SIM_TWIN_FAULT"
+#else
+#define SIM_FAULT_VARIABLE "SIM_SHMEM_FAULT"
+#endif
 static inline bool sim_shmem_fault(unsigned kind, unsigned rank)
 {
     static unsigned wanted_kind = ~0u, wanted_rank, skip;
     static bool is_read;
 
     if (!is_read) {
-        const char *text = getenv("SIM_SHMEM_FAULT");
+        const char *text = getenv(SIM_FAULT_VARIABLE);
 
         is_read = true;
         if (text != nullptr) {
