@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program spelled out as a plan: a lane for each rank that issues, with its steps in order. */
-#include "shmem.h"
+#include "profile.h"
 
 #include "bwtool/log.h"
 
@@ -129,4 +129,14 @@ void shmem_plan_print(const struct bw_plan *plan, const struct shmem_case *c,
         }
         fputc('\n', out);
     }
+}
+
+void shmem_plan_print_frames(const struct shmem_case *c, FILE *out)
+{
+    const char *none = shmem_profile_why_none(c);
+
+    fprintf(out, "%s frames %s: %s\n", c->row->tc.name, bw_profile_mode_name(c->profile_mode),
+            none != NULL           ? none
+            : shmem_has_staging(c) ? "the kernel and the e2e programs once more"
+                                   : "the kernel's program once more");
 }

@@ -200,6 +200,8 @@ enum bw_status shmem_plan_build(struct bw_plan *plan, const struct shmem_case *c
                                 struct shmem_program *program);
 void shmem_plan_print(const struct bw_plan *plan, const struct shmem_case *c,
                       enum shmem_program_kind kind, FILE *out);
+/* What --profile adds to it, or why nothing. */
+void shmem_plan_print_frames(const struct shmem_case *c, FILE *out);
 
 /* --- case.c
  * ------------------------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is asked for, held against what all ranks have: what it needs, and why it cannot be. */
-#include "profile.h"
+#include "shmem.h"
 
 #include "../measure/ranks.h"
 
@@ -157,12 +157,7 @@ enum bw_status bw_shmem_print_plan(const struct bw_operator *row,
         bw_note("%s: nothing to run on %d GPU%s: %s", row->tc.name, ranks, ranks == 1 ? "" : "s",
                 reason);
     } else if (c->profile_mode != PROFILE_OFF) {
-        const char *none = shmem_profile_why_none(c);
-
-        fprintf(out, "%s frames %s: %s\n", c->row->tc.name, bw_profile_mode_name(c->profile_mode),
-                none != NULL           ? none
-                : shmem_has_staging(c) ? "the kernel and the e2e programs once more"
-                                       : "the kernel's program once more");
+        shmem_plan_print_frames(c, out);
     }
 out:
     free(reason);
