@@ -94,15 +94,11 @@ char *bw_shmem_waiver(const struct bw_session *session, const struct bw_operator
                       const struct bw_shmem_request *request, bool *is_usage)
 {
     const bool is_shared = session->world->ranks > 1;
-    struct shmem_machine machine;
+    const struct shmem_machine machine = shmem_machine_of(session);
     struct shmem_case *c = NULL;
-    char *reason = is_shared ? bw_session_unshared(session) : NULL;
+    char *reason = NULL;
 
     *is_usage = false;
-    if (reason != NULL) {
-        return reason;
-    }
-    machine = shmem_machine_of(session);
     if (machine.ranks > BW_SHMEM_RANKS_MAX) {
         return bw_text_reason("at most %d GPUs", (int)BW_SHMEM_RANKS_MAX);
     }
@@ -126,7 +122,8 @@ char *bw_shmem_waiver(const struct bw_session *session, const struct bw_operator
         free(other);
     }
     free(c);
-    return reason;
+    /* Last: for what cannot be as it was asked for, nothing is shared either. */
+    return reason == NULL && is_shared ? bw_session_unshared(session) : reason;
 }
 
 enum bw_status bw_shmem_print_plan(const struct bw_operator *row,

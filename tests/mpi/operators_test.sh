@@ -70,4 +70,9 @@ both -t shmem_dispatch_tiles shmem_combine_tiles --hidden 40 --tokens 50 --skew 
     done | grep -v '^1$'
     [ "$(grep -c '^shmem_all_reduce: ' "$work/out")" = 1 ] || echo "more or less than one table"
 } | verdict "a [PERF] line for each of $n ranks, all by rank 0"
+{
+    ranks "$n" h200x8 -t shmem_all_gather_push --placement a -b 2K
+    [ "$status" = 2 ] || echo "status $status"
+    says 'placement A would not be honest'
+} | verdict "an impossible placement is an error that explains itself, $n ranks"
 exit $failed
