@@ -141,7 +141,7 @@ static enum bw_status shape(const struct bw_baseline *baseline, struct bw_testca
     int row = 0;
 
     result->matrix_count = 1;
-    matrix->suffix = "";
+    matrix->suffix = "_nccl"; /* so that nobody takes it for the operator's own value */
     (void)snprintf(matrix->title, sizeof(matrix->title),
                    "%s by NCCL on plain memory, kernel bus bandwidth (GB/s)",
                    bw_shmem_formula(bw_operator_of(result->tc)->op)->name);

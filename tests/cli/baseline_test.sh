@@ -30,16 +30,12 @@ sys.exit(not eval(sys.argv[2]))' "$1" "$2"
 is() { # STATUS: the exit status of the last run
     [ "$status" -eq "$1" ]
 }
-# left: a process of a baseline that is still there and was started from this build.
+# left: a process of a baseline that one of this test's runs has started is still there.
+export BASELINE_TEST_MARK=$work
 left() {
-    local link
-    for link in /proc/[0-9]*/exe; do
-        if [ "$(readlink "$link")" = "$bwtool" ] &&
-            tr '\0' ' ' <"${link%exe}cmdline" | grep -q -- '--baseline-fd'; then
-            return 0
-        fi
-    done
-    return 1
+    grep -lsa -- --baseline-fd /proc/[0-9]*/cmdline | while read -r file; do
+        grep -sazxF "BASELINE_TEST_MARK=$work" "${file%cmdline}environ"
+    done | grep -qa .
 }
 
 all="shmem_all_to_all shmem_all_gather shmem_reduce_scatter shmem_all_reduce shmem_broadcast"
@@ -170,6 +166,28 @@ check "an older NCCL is measured as far as it goes" eval \
     'is 0 && out "registered graph .*no symmetric windows" && out "api=ncclSendRecv"'
 SIM_NCCL=die nccl 2 -t shmem_all_gather -b 4K --baseline nccl-only
 check "NCCL alone, and it fails: so does the run" eval 'is 1 && err "NCCL was not measured: .*signal 6"'
+
+nccl 2 -F perf -t shmem_all_gather -b 4K --baseline nccl-only
+check "NCCL's own value has a key of its own" out '^&&&& PERF shmem_all_gather_nccl [0-9.]+ \+GB/s'
+
+# Whoever started it is gone: so is the process.
+SIM_NCCL=hang BWTOOL_BUILD=$build bash "$root/scripts/simulate.sh" -g 2 -- -t shmem_put \
+    --baseline nccl >/dev/null 2>&1 </dev/null &
+starter=$!
+for _ in {1..100}; do
+    ! left || break
+    sleep 0.1
+done
+check "the process is there while its baseline hangs" left
+for pid in $(pgrep -P "$starter"); do
+    kill -KILL "$pid"
+done
+wait "$starter" 2>/dev/null
+for _ in {1..100}; do
+    left || break
+    sleep 0.1
+done
+check "and goes with who started it" eval '! left'
 
 nccl 2 -t device_local_copy --baseline nccl
 check "a baseline of no operator is misuse" eval 'is 2 && err "none of the testcases is one"'
