@@ -109,6 +109,16 @@ def cases_of(record):
     return record["bwtool"]["testcases"] if record else []
 
 
+def is_late(case):
+    """Not run, or not to its end, for want of time and of nothing else."""
+    whys = [cell["reason"] for matrix in case.get("matrices") or [] for row in matrix["cells"]
+            for cell in row if cell.get("status")]
+    if case["verdict"] == "not_run":
+        whys = [case["reason"]]
+    return (case["verdict"] in ("failed", "not_run") and bool(whys)
+            and all("--max-time" in (why or "") for why in whys))
+
+
 def span(values, form):
     values = [value for value in values if value is not None]
     if not values:
@@ -215,26 +225,34 @@ class Node:
     def step_record(self, name):
         return load(os.path.join(self.folder, name + ".out"))
 
-    def say(self, name, state, words):
+    def say(self, name, words, state=None):
         for step in self.steps:
-            if step["name"] == name and step["state"] != "failed":
-                step["state"] = state
+            if step["name"] == name:
+                step["state"] = state or step["state"]
                 step["note"] = "; ".join(filter(None, (step["note"], words)))
+
+    def has_ended(self, name):
+        """By itself, with no more than exit status 1 to be said of it."""
+        return any(step["name"] == name and re.match(r"$|exit status 1\b", step["note"])
+                   for step in self.steps)
 
     def check(self):
         """What only the records tell."""
         for step in self.steps:
             if step["state"] == "ran" and not step["name"].startswith(("compare", "mpi")) and \
                     self.step_record(step["name"]) is None:
-                self.say(step["name"], "failed", "what it printed is no record")
+                self.say(step["name"], "what it printed is no record", "failed")
         runs = {"growth-%d" % gpus: record for gpus, record in self.growths.items()}
         runs.update(ranks=self.ranks, operators=self.operators)
         for name, record in runs.items():
-            late = [case["name"] for case in cases_of(record) if case["verdict"] == "not_run"]
+            late = [case["name"] for case in cases_of(record) if is_late(case)]
             if late:
-                self.say(name, "ran", "not run, the time was over: " + " ".join(late))
+                only = not any(case["verdict"] in ("failed", "not_run", "not_found")
+                               and case["name"] not in late for case in cases_of(record))
+                self.say(name, "not run, the time was over: " + " ".join(late),
+                         "ran" if only and self.has_ended(name) else None)
         baseline = (self.operators or {"bwtool": {}})["bwtool"].get("baseline") or {}
-        self.say("operators", "ran", baseline.get("reason") and "NCCL: " + baseline["reason"])
+        self.say("operators", baseline.get("reason") and "NCCL: " + baseline["reason"])
         for record in self.compared:
             self.complaints += record["faults"]
         for before, after in zip(self.states(self.look), self.states(self.idle)):
