@@ -7,8 +7,9 @@ the first round is dropped, unless --keep-first. Prints a row per testcase with
 both values (medians over the rounds kept), their ratio in the median and in each round, the bound
 and whether it holds. A bound within what the ratio does from round to round (its
 extremes, from 6 rounds on the 95 % interval of its median) is not decided: that
-row is noise, and a pass by chance has at most one in 2^N for N rounds. Exit
-status: 0 if every bound holds; 1 if one does not, a testcase is missing or a tool
+row is noise, and a pass by chance has at most one in 2^N for N rounds, one in 40
+from 6 on. Copies by SM and means pass by their median, as their bound says: at
+the bound itself that is chance. Exit status: 0 if every bound holds; 1 if one does not, a testcase is missing or a tool
 failed; 2 for wrong arguments; 5 if none is broken, but one is not decided.
 """
 
