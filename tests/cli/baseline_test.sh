@@ -33,7 +33,7 @@ is() { # STATUS: the exit status of the last run
 # left: a process of a baseline that one of this test's runs has started is still there.
 export BASELINE_TEST_MARK=$work
 left() {
-    grep -lsa -- --baseline-fd /proc/[0-9]*/cmdline | while read -r file; do
+    grep -lsa -- '--baseline-f[d]' /proc/[0-9]*/cmdline | while read -r file; do
         grep -sazxF "BASELINE_TEST_MARK=$work" "${file%cmdline}environ"
     done | grep -qa .
 }
