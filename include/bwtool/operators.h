@@ -94,7 +94,9 @@ struct bw_shmem_request {
     enum bw_shmem_dtype dtype;
     unsigned ctas[BW_SHMEM_GRIDS_MAX]; /* to be tried, in this order; none: the default */
     unsigned ctas_count;
-    bool is_swept; /* bytes_min and bytes_max were given for operators */
+    bool is_swept;   /* bytes_min and bytes_max were given for operators */
+    int ranks;       /* so many of the first; 0: all. Ranks of their own process: all or none */
+    unsigned rounds; /* checked with a fresh pattern each; 0: the default */
     enum bw_profile_mode profile;
     /* Dispatch and combine: tokens (0: as many as the payload has), hidden, top_k, experts (0: the
      * default), skew and seed; the rest is not looked at. */

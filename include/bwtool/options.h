@@ -28,6 +28,8 @@ struct bw_sweep {
 
 struct bw_options {
     uint64_t buffer_bytes; /* -b: plain numbers are MiB                     */
+    bool has_buffer_bytes; /* it was given                                  */
+    char *suite;           /* --suite: the name of one; NULL: none          */
     bool list, help, version;
     struct bw_words testcases;      /* -t: names and indices, in the order given     */
     struct bw_words explain;        /* --explain: names and indices                  */

@@ -30,6 +30,8 @@ struct bw_report_ops {
 };
 
 extern const struct bw_report_ops bw_report_text, bw_report_json, bw_report_perf;
+/* Of --suite, in Markdown; all of it at the end. */
+extern const struct bw_report_ops bw_report_suite;
 
 /* By name; NULL if there is none. */
 const struct bw_report_ops *bw_report_find(const char *name);

@@ -7,6 +7,7 @@
 #include "phase.h"
 #include "shmem.h"
 #include "state.h"
+#include "suite.h"
 
 /*
  * What a run found, as a structure. Writers (report.h) print it, so text and
@@ -46,8 +47,9 @@ struct bw_testcase_result {
     char *reason;          /* NULL if there is none  */
     struct bw_matrix matrices[3];
     int matrix_count;
-    uint64_t buffer_bytes;         /* of this testcase: a latency has its own */
-    struct bw_shmem_result *shmem; /* an operator's points; NULL for all others */
+    uint64_t buffer_bytes;             /* of this testcase: a latency has its own */
+    struct bw_shmem_result *shmem;     /* an operator's points; NULL for all others */
+    const struct bw_suite_case *suite; /* of --suite; NULL: of none */
     const char *shared_by;   /* several ranks: the kind of handle that memory travelled by; NULL */
     double skew_ns;          /* several ranks: how far apart their streams start */
     struct bw_world_use use; /* several ranks: what they have cost each other */
@@ -103,6 +105,7 @@ struct bw_run {
     bool *peer;                 /* device_count x device_count, or NULL */
     struct bw_testcase_result *testcases;
     size_t testcase_count, testcase_room;
+    uint64_t suite_bytes;         /* --suite: its size L; 0: there is none */
     struct bw_baseline *baseline; /* beside the operators; NULL: not asked for; the run's own */
     char *error;                  /* what ended the run, or NULL */
     double wall_seconds;

@@ -3,6 +3,7 @@
 #define BW_SELECT_H
 
 #include "options.h"
+#include "suite.h"
 #include "testcase.h"
 
 /* Which testcases to run, in which order. */
@@ -13,6 +14,7 @@ struct bw_choice {
                          options' own */
     bool is_number;   /* the word is an index                        */
     long long number; /* that index                                  */
+    const struct bw_suite_case *suite; /* NULL: as the options ask for it */
 };
 
 struct bw_selection {
@@ -22,10 +24,10 @@ struct bw_selection {
 };
 
 /*
- * -t names and indices in the order given, each as often as it was given; or
- * -p prefixes in table order, each testcase once; or without either the rows
- * of nvbandwidth v0.8 (0 to 34; with `ranks` > 1 or for a dry run, to 47) or,
- * with `host_only` and no dry run, the host testcases.
+ * With --suite its cases; or -t names and indices in the order given, each as often as it was
+ * given; or -p prefixes in table order, each testcase once; or without either the rows of
+ * nvbandwidth v0.8 (0 to 34; with `ranks` > 1 or for a dry run, to 47) or, with `host_only` and no
+ * dry run, the host testcases.
  *
  * A -t word that names no testcase stays in its place as a choice with index
  * -1, also if there is no other, and is logged as an error with a suggestion:

@@ -95,14 +95,17 @@ out:
 
 static enum bw_status measure_all(struct teller *teller)
 {
-    const struct bw_shmem_request request = bw_operator_request(teller->options);
     enum bw_status st = BW_OK;
 
     for (size_t i = 0; i < teller->selection.count; i++) {
-        const int index = teller->selection.choices[i].index;
+        const struct bw_choice *choice = &teller->selection.choices[i];
+        const int index = choice->index;
         const struct bw_operator *row = index < 0 ? NULL : bw_operator_of(bw_all_at((size_t)index));
 
         if (row != NULL) {
+            const struct bw_shmem_request request =
+                bw_operator_request(teller->options, choice->suite);
+
             TRY(bw_baseline_measure(teller->job, row, &request, &teller->sampling, tell_point,
                                     teller));
         }

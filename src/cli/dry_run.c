@@ -94,6 +94,13 @@ static enum bw_status dry_run(const struct bw_options *options, const struct bw_
         target.gpus = gpus.count;
         target.peer = gpus.peer;
     }
+    if (options->suite != NULL) {
+        if (bw_world_is_root(world)) {
+            st = bw_suite_print(stdout, bw_operator_suite_bytes(options),
+                                world->ranks > 1 ? world->ranks : target.gpus);
+        }
+        goto out;
+    }
     TRY(bw_pairs_choose(options, &gpus, target.gpus, target.peer, &pairs));
     target.pairs = pairs;
     if (bw_world_is_root(world)) {

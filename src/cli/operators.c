@@ -11,8 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+uint64_t bw_operator_suite_bytes(const struct bw_options *options)
+{
+    return options->has_buffer_bytes ? options->buffer_bytes : BW_SUITE_L_BYTES;
+}
+
 /* The options' words were looked at when they were parsed. */
-struct bw_shmem_request bw_operator_request(const struct bw_options *options)
+struct bw_shmem_request bw_operator_request(const struct bw_options *options,
+                                            const struct bw_suite_case *suite)
 {
     struct bw_shmem_request request = {
         .bytes_min = options->buffer_bytes, .bytes_max = options->buffer_bytes, .factor = 2};
@@ -42,13 +48,16 @@ struct bw_shmem_request bw_operator_request(const struct bw_options *options)
                                             .experts = (uint32_t)options->experts,
                                             .skew = options->skew,
                                             .seed = options->route_seed};
+    if (suite != NULL) {
+        bw_suite_set(suite, bw_operator_suite_bytes(options), &request);
+    }
     return request;
 }
 
 char *bw_operator_waiver(const struct bw_session *session, const struct bw_options *options,
-                         const struct bw_testcase *tc)
+                         const struct bw_testcase *tc, const struct bw_suite_case *suite)
 {
-    const struct bw_shmem_request request = bw_operator_request(options);
+    const struct bw_shmem_request request = bw_operator_request(options, suite);
     bool is_usage = false;
     char *reason = bw_shmem_waiver(session, bw_operator_of(tc), &request, &is_usage);
 
@@ -60,9 +69,10 @@ char *bw_operator_waiver(const struct bw_session *session, const struct bw_optio
 }
 
 uint64_t bw_operator_window_bytes(const struct bw_session *session,
-                                  const struct bw_options *options, const struct bw_testcase *tc)
+                                  const struct bw_options *options, const struct bw_testcase *tc,
+                                  const struct bw_suite_case *suite)
 {
-    const struct bw_shmem_request request = bw_operator_request(options);
+    const struct bw_shmem_request request = bw_operator_request(options, suite);
 
     return bw_shmem_window_bytes(session, bw_operator_of(tc), &request);
 }
@@ -169,7 +179,7 @@ static enum bw_status check_request(const struct bw_session *session,
 enum bw_status bw_operator_run(struct bw_session *session, const struct bw_options *options,
                                const struct bw_run *run, struct bw_testcase_result *result)
 {
-    const struct bw_shmem_request request = bw_operator_request(options);
+    const struct bw_shmem_request request = bw_operator_request(options, result->suite);
     const struct bw_operator *row = bw_operator_of(result->tc);
     enum bw_status st = BW_OK;
     enum bw_status shaped = BW_OK;
@@ -201,7 +211,7 @@ out:
 enum bw_status bw_operator_print_plan(const struct bw_testcase *tc,
                                       const struct bw_options *options, int gpus)
 {
-    const struct bw_shmem_request request = bw_operator_request(options);
+    const struct bw_shmem_request request = bw_operator_request(options, NULL);
 
     return bw_shmem_print_plan(bw_operator_of(tc), &request, gpus, stdout);
 }

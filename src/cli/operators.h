@@ -6,6 +6,7 @@
 #include "bwtool/options.h"
 #include "bwtool/result.h"
 #include "bwtool/select.h"
+#include "bwtool/suite.h"
 
 /* Operators over symmetric memory, as the options ask for them. */
 
@@ -14,11 +15,12 @@
  * not. A contradiction in what was asked for is no reason to waive it.
  */
 char *bw_operator_waiver(const struct bw_session *session, const struct bw_options *options,
-                         const struct bw_testcase *tc);
+                         const struct bw_testcase *tc, const struct bw_suite_case *suite);
 
 /* Bytes of symmetric memory that it needs of each rank; the same in all ranks. */
 uint64_t bw_operator_window_bytes(const struct bw_session *session,
-                                  const struct bw_options *options, const struct bw_testcase *tc);
+                                  const struct bw_options *options, const struct bw_testcase *tc,
+                                  const struct bw_suite_case *suite);
 
 /* A note if an option for operators only has none to apply to. */
 void bw_operator_note(const struct bw_options *options, const struct bw_selection *selection);
@@ -33,8 +35,11 @@ enum bw_status bw_operator_run(struct bw_session *session, const struct bw_optio
 /* "64MiB", "1000B"; the caller frees it. */
 char *bw_operator_size_text(uint64_t bytes);
 
-/* What the options ask of operators. */
-struct bw_shmem_request bw_operator_request(const struct bw_options *options);
+/* What the options ask of operators or, where `suite` is not NULL, its case. */
+struct bw_shmem_request bw_operator_request(const struct bw_options *options,
+                                            const struct bw_suite_case *suite);
+/* Size L of a suite: -b, or the suite's own. */
+uint64_t bw_operator_suite_bytes(const struct bw_options *options);
 
 enum bw_status bw_operator_print_plan(const struct bw_testcase *tc,
                                       const struct bw_options *options, int gpus);

@@ -122,3 +122,45 @@ enum bw_status bw_option_error_positional(const char *before, const char *word)
     }
     return BW_ERR_USAGE;
 }
+
+/* The suite has its own cases; without a correctness pass none of them has valid data. */
+static const struct {
+    const char *name, *why;
+} not_with_suite[] = {
+    {"testcase", "the suite has its own cases"},
+    {"testcasePrefixes", "the suite has its own cases"},
+    {"sweep", "the suite has its own sizes; -b is the size L"},
+    {"placement", "each case of the suite has its own"},
+    {"dtype", "each case of the suite has its own"},
+    {"algorithm", "each case of the suite has its own"},
+    {"ctas", "the suite takes the default grids"},
+    {"tokens", "each case of the suite has its own"},
+    {"hidden", "each case of the suite has its own"},
+    {"top-k", "each case of the suite has its own"},
+    {"skipVerification", "without a correctness pass its data are not valid"},
+    {"perfFormatter", "the suite prints its report, or JSON with -j"},
+    {"compare", "the suite measures, and --compare reads what was measured"},
+};
+
+enum bw_status bw_option_error_suite(const struct bw_options *options, const bool *seen)
+{
+    if (options->suite == NULL) {
+        return BW_OK;
+    }
+    for (size_t i = 0; i < sizeof(not_with_suite) / sizeof(not_with_suite[0]); i++) {
+        for (size_t k = 0; k < BW_OPTION_COUNT; k++) {
+            if (seen[k] && strcmp(bw_option_table[k].name, not_with_suite[i].name) == 0) {
+                bw_error("--suite: cannot be given together with --%s: %s", not_with_suite[i].name,
+                         not_with_suite[i].why);
+                return BW_ERR_USAGE;
+            }
+        }
+    }
+    if (options->format != NULL && strcmp(options->format, "json") != 0) {
+        bw_error("--suite: cannot be given together with '-F %s': the suite prints its report, or "
+                 "JSON with -j",
+                 options->format);
+        return BW_ERR_USAGE;
+    }
+    return BW_OK;
+}

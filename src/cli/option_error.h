@@ -20,4 +20,7 @@ enum bw_status bw_option_error_name(const char *word);
 /* A word that belongs to no option, and the word before it. */
 enum bw_status bw_option_error_positional(const char *before, const char *word);
 
+/* Options that would change the cases of --suite, `seen` by their rows. BW_OK without it. */
+enum bw_status bw_option_error_suite(const struct bw_options *options, const bool *seen);
+
 #endif

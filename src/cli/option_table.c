@@ -13,7 +13,7 @@
 /* clang-format off */
 const struct bw_option bw_option_table[BW_OPTION_COUNT] = {
     FLAG("help", 'h', help, "Print this help and exit"),
-    {"bufferSize", 'b', OPTION_SIZE, AT(buffer_bytes), NO_OFFSET, 0, 0, "512", "SIZE",
+    {"bufferSize", 'b', OPTION_SIZE, AT(buffer_bytes), AT(has_buffer_bytes), 0, 0, "512", "SIZE",
      "a size (1K to 64T; a plain number is MiB)",
      "Bytes of a copy, 1K to 64T: 64K, 4MiB, 1000001B; a plain\n"
      "number is MiB", false},
@@ -119,6 +119,10 @@ const struct bw_option bw_option_table[BW_OPTION_COUNT] = {
      "two JSON files of this tool with a comma between them (A.json,B.json)",
      "Operators: hold the operators in one JSON file against\n"
      "the baseline in the other, and exit", false},
+    {"suite", '\0', OPTION_SUITE, AT(suite), NO_OFFSET, 0, 0, NULL, "SUITE",
+     "a suite (shmem)",
+     "Run the cases of a suite and print its report, in\n"
+     "Markdown: shmem, operators from S to L (-b; 128M)", false},
     {"baseline-fd", '\0', OPTION_NUMBER, AT(baseline_fd), AT(has_baseline_fd), 3, 1000000, NULL,
      "N", NULL, "Measure the baseline, and tell it to this descriptor", true},
     {"baseline-patience", '\0', OPTION_NUMBER, AT(baseline_patience_s), NO_OFFSET, 1, 1000000,

@@ -23,6 +23,7 @@ enum bw_option_kind {
     OPTION_SKEW,    /* double, 0 to BW_ROUTE_SKEW_MAX; "one": BW_ROUTE_ONE_RANK      */
     OPTION_PROFILE, /* enum bw_profile_mode, after '=' only; without, light        */
     OPTION_BASELINE,
+    OPTION_SUITE,   /* char *, the name of one */
     OPTION_COMPARE, /* char *, two names and a comma */
 };
 
@@ -43,7 +44,7 @@ struct bw_option {
 /* Stands for "no member": offset 0 is a real one. */
 #define NO_OFFSET ((size_t)-1)
 
-enum { BW_OPTION_COUNT = 44 };
+enum { BW_OPTION_COUNT = 45 };
 extern const struct bw_option bw_option_table[BW_OPTION_COUNT];
 
 /* True for "64KB" and its like, which some read as 1000 and some as 1024. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bwtool/log.h"
 #include "bwtool/operators.h"
+#include "bwtool/suite.h"
 #include "option_error.h"
 
 #include <getopt.h>
@@ -39,10 +40,10 @@ static enum bw_status words_add(struct bw_words *words, const char *word)
     return BW_OK;
 }
 
-static enum bw_status store_format(char **format, const char *word)
+static enum bw_status keep_word(char **kept, const char *word)
 {
-    *format = strdup(word);
-    return *format != NULL ? BW_OK : bw_errno("cannot keep the word '%.80s'", word);
+    *kept = strdup(word);
+    return *kept != NULL ? BW_OK : bw_errno("cannot keep the word '%.80s'", word);
 }
 
 static enum bw_status add_peak(struct bw_options *options, struct bw_peak_override given)
@@ -58,6 +59,33 @@ static enum bw_status add_peak(struct bw_options *options, struct bw_peak_overri
     return BW_OK;
 }
 
+/* A word that is kept as it was given. */
+static bool is_known(enum bw_option_kind kind, const char *word)
+{
+    enum bw_placement placement;
+    enum bw_algorithm algorithm;
+    enum bw_shmem_dtype dtype;
+
+    switch (kind) {
+    case OPTION_FORMAT:
+        return bw_options_format_is_known(word);
+    case OPTION_PLACEMENT:
+        return bw_placement_find(word, &placement);
+    case OPTION_DTYPE:
+        return bw_dtype_find(word, &dtype);
+    case OPTION_ALGORITHM:
+        return bw_algorithm_find(word, &algorithm);
+    case OPTION_BASELINE:
+        return strcmp(word, "nccl") == 0 || strcmp(word, "nccl-only") == 0;
+    case OPTION_SUITE:
+        return bw_suite_is_known(word);
+    case OPTION_COMPARE:
+        return bw_options_pair_is_good(word);
+    default: /* numbers, and words that are not */
+        return false;
+    }
+}
+
 /* Put a word where the row says; BW_ERR_USAGE, not logged, if it is not what the row wants. */
 static enum bw_status store(const struct parser *parser, const struct bw_option *row,
                             const char *word)
@@ -65,9 +93,6 @@ static enum bw_status store(const struct parser *parser, const struct bw_option 
     void *value = member(parser, row->offset);
     struct bw_peak_override peak;
     unsigned long long number = 0;
-    enum bw_placement placement;
-    enum bw_algorithm algorithm;
-    enum bw_shmem_dtype dtype;
     bool is_good = false;
 
     switch (row->kind) {
@@ -94,30 +119,25 @@ static enum bw_status store(const struct parser *parser, const struct bw_option 
     case OPTION_PEAK:
         return bw_peak_parse(word, &peak) ? add_peak(parser->options, peak) : BW_ERR_USAGE;
     case OPTION_FORMAT:
-        return bw_options_format_is_known(word) ? store_format(value, word) : BW_ERR_USAGE;
+    case OPTION_PLACEMENT:
+    case OPTION_DTYPE:
+    case OPTION_ALGORITHM:
+    case OPTION_BASELINE:
+    case OPTION_SUITE:
+    case OPTION_COMPARE:
+        return is_known(row->kind, word) ? keep_word(value, word) : BW_ERR_USAGE;
     case OPTION_SWEEP:
         is_good = bw_options_sweep(word, value);
         break;
     case OPTION_NUMBERS:
         return bw_options_number(word, row->min, row->max, &number) ? words_add(value, word)
                                                                     : BW_ERR_USAGE;
-    case OPTION_PLACEMENT:
-        return bw_placement_find(word, &placement) ? store_format(value, word) : BW_ERR_USAGE;
-    case OPTION_DTYPE:
-        return bw_dtype_find(word, &dtype) ? store_format(value, word) : BW_ERR_USAGE;
-    case OPTION_ALGORITHM:
-        return bw_algorithm_find(word, &algorithm) ? store_format(value, word) : BW_ERR_USAGE;
     case OPTION_SKEW:
         is_good = bw_options_skew(word, value);
         break;
     case OPTION_PROFILE:
         is_good = bw_profile_mode_find(word != NULL ? word : "light", value);
         break;
-    case OPTION_BASELINE:
-        is_good = strcmp(word, "nccl") == 0 || strcmp(word, "nccl-only") == 0;
-        return is_good ? store_format(value, word) : BW_ERR_USAGE;
-    case OPTION_COMPARE:
-        return bw_options_pair_is_good(word) ? store_format(value, word) : BW_ERR_USAGE;
     }
     return is_good ? BW_OK : BW_ERR_USAGE;
 }
@@ -311,6 +331,7 @@ enum bw_status bw_options_parse(struct bw_options *options, int argc, char **arg
         st = BW_ERR_USAGE;
         goto out;
     }
+    TRY(bw_option_error_suite(options, parser.seen));
     st = agree_on_format(options);
 out:
     return st;
@@ -340,7 +361,8 @@ void bw_options_free(struct bw_options *options)
     free(options->dtype);
     free(options->algorithm);
     free(options->baseline);
+    free(options->suite);
     free(options->compare);
-    options->baseline = options->compare = NULL;
+    options->baseline = options->compare = options->suite = NULL;
     options->format = options->placement = options->dtype = options->algorithm = NULL;
 }

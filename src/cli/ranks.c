@@ -106,7 +106,8 @@ enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_se
         const struct bw_testcase *tc = index < 0 ? NULL : bw_all_at((size_t)index);
 
         if (tc != NULL && bw_operator_of(tc) != NULL && session->ranks != NULL) {
-            const uint64_t needs = bw_operator_window_bytes(session, options, tc);
+            const uint64_t needs =
+                bw_operator_window_bytes(session, options, tc, selection->choices[i].suite);
 
             window_bytes = needs > window_bytes ? needs : window_bytes;
         } else if (tc != NULL && bw_testcase_is_multinode(tc)) {
@@ -152,9 +153,9 @@ int bw_ranks_from_root_all(struct bw_world *world, int mine)
 }
 
 char *bw_ranks_waiver_all(const struct bw_session *session, const struct bw_options *options,
-                          const struct bw_testcase *tc)
+                          const struct bw_testcase *tc, const struct bw_suite_case *suite)
 {
-    char *why = bw_operator_of(tc) != NULL ? bw_operator_waiver(session, options, tc)
+    char *why = bw_operator_of(tc) != NULL ? bw_operator_waiver(session, options, tc, suite)
                                            : bw_session_waiver(session, tc);
 
     if (session->world->ranks > 1 && bw_ranks_take_part(tc) &&

@@ -30,7 +30,7 @@ void bw_ranks_say_alone(const struct bw_world *world, const struct bw_selection 
  * several ranks take part, all have a reason or none. Collective for those.
  */
 char *bw_ranks_waiver_all(const struct bw_session *session, const struct bw_options *options,
-                          const struct bw_testcase *tc);
+                          const struct bw_testcase *tc, const struct bw_suite_case *suite);
 
 /* True in all ranks if it is in one. Collective. */
 bool bw_ranks_any_all(struct bw_world *world, bool mine);

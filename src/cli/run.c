@@ -48,13 +48,17 @@ static const struct bw_report_ops *choose_report(const struct bw_options *option
     if (options->json) {
         return &bw_report_json;
     }
+    if (options->suite != NULL) {
+        return &bw_report_suite;
+    }
     return options->perf_formatter ? &bw_report_perf : &bw_report_text;
 }
 
 /* Without -t and -p, a machine without a trace of a GPU runs what needs none. */
 static bool is_host_only(const struct bw_options *options)
 {
-    return options->testcases.count == 0 && options->prefixes.count == 0 && !bw_gpu_is_expected("");
+    return options->testcases.count == 0 && options->prefixes.count == 0 &&
+           options->suite == NULL && !bw_gpu_is_expected("");
 }
 
 static bool selection_needs_gpus(const struct bw_selection *selection)
@@ -278,6 +282,7 @@ static void run_choice(struct runner *r, const struct bw_choice *choice)
     if (must_wait(r, tc)) {
         return;
     }
+    result->suite = choice->suite;
     result->buffer_bytes = r->run.sampling.buffer_bytes;
     if (tc == NULL) {
         result->verdict = VERDICT_NOT_FOUND;
@@ -288,7 +293,8 @@ static void run_choice(struct runner *r, const struct bw_choice *choice)
         bw_result_set_reason(result, reason_not_to_run(r, tc));
     } else if ((waiver = bw_baseline_is_alone(&r->run)
                              ? bw_baseline_waiver(&r->run)
-                             : bw_ranks_waiver_all(&r->session, r->options, tc)) != NULL) {
+                             : bw_ranks_waiver_all(&r->session, r->options, tc, choice->suite)) !=
+               NULL) {
         result->verdict = VERDICT_WAIVED;
         result->reason = waiver;
     } else {
@@ -348,6 +354,7 @@ int bw_run_all(const struct bw_options *options, struct bw_world *world, int arg
     bw_run_sampling(&r.run.sampling, options);
     bw_inventory_world(&r.run, world);
     r.run.verbose = options->verbose;
+    r.run.suite_bytes = options->suite != NULL ? bw_operator_suite_bytes(options) : 0;
     r.ops = bw_world_is_root(world) ? choose_report(options) : NULL;
     r.report = (struct bw_report){.out = stdout, .run = &r.run};
     st = prepare(&r);

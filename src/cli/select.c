@@ -124,6 +124,20 @@ out:
     return st;
 }
 
+static enum bw_status add_suite(struct bw_selection *selection)
+{
+    enum bw_status st = BW_OK;
+
+    for (size_t i = 0; i < bw_suite_shmem_count; i++) {
+        const struct bw_suite_case *c = &bw_suite_shmem[i];
+
+        TRY(add(selection,
+                (struct bw_choice){.index = bw_all_find(c->row), .word = c->name, .suite = c}));
+    }
+out:
+    return st;
+}
+
 enum bw_status bw_selection_find(struct bw_selection *selection, const struct bw_words *words)
 {
     enum bw_status st = BW_OK;
@@ -139,6 +153,9 @@ enum bw_status bw_selection_build(struct bw_selection *selection, const struct b
     const bool is_all = ranks > 1 || options->dry_run;
 
     *selection = (struct bw_selection){0};
+    if (options->suite != NULL) {
+        return add_suite(selection);
+    }
     if (options->testcases.count > 0) {
         return add_named(selection, &options->testcases);
     }

@@ -5,6 +5,7 @@
 #include "comparison.h"
 #include "json_document.h"
 #include "json_value.h"
+#include "suite.h"
 #include "words.h"
 
 #include <stdlib.h>
@@ -237,6 +238,9 @@ json_t *bw_json_bwtool(const struct bw_run *run)
     bw_json_set(root, "options", options(run));
     if (run->baseline != NULL) {
         bw_json_set(root, "baseline", bw_json_baseline(run->baseline));
+    }
+    if (run->suite_bytes > 0) {
+        bw_json_set(root, "suite", bw_json_suite(run));
     }
     bw_json_set(root, "testcases", testcases);
     bw_json_set(root, "messages", messages());

@@ -4,6 +4,7 @@
 #include "json_state.h"
 #include "json_value.h"
 #include "operator.h"
+#include "suite.h"
 #include "words.h"
 
 #include <stdlib.h>
@@ -214,6 +215,9 @@ json_t *bw_json_testcase(const struct bw_testcase_result *result, bool has_sampl
         bw_json_set(object, "ranks", ranks_of(result));
     }
     bw_json_set(object, "matrices", matrices);
+    if (result->suite != NULL) {
+        bw_json_set(object, "suite_case", bw_json_suite_case(result->suite));
+    }
     if (result->shmem != NULL) {
         bw_json_set(object, "operator", bw_json_operator(result));
     }

@@ -15,8 +15,19 @@ int bw_words_operator(const struct bw_testcase *tc, char *text, size_t room);
 /* "passed", "below", "not_judged" */
 const char *bw_words_pass(enum bw_shmem_pass pass);
 
+/* What else there is to say of a point, or why it failed; "" for nothing. */
+const char *bw_words_note(const struct bw_shmem_point *point);
+
 /* Tables of results, of communication and, for sums, of computing; [PERF] lines if asked for. */
 void bw_text_operator(FILE *out, const struct bw_testcase_result *result);
+
+/* A [PERF] line for every rank of every point. */
+void bw_text_perf(FILE *out, const struct bw_shmem_result *shmem);
+
+/* A class that no frame was of: why. */
+const char *bw_words_frame_missing(const struct bw_shmem_point *p, enum bw_frame_class of);
+/* "largest share; tail: block 3, SM 3, rank 1 (2.10 x)", or a part of it, or nothing. */
+void bw_words_bottleneck(const struct bw_frame_row *row, char *text, size_t room);
 
 /* Frames of all points, or why there are none; and of one point. */
 void bw_text_frames(FILE *out, const struct bw_testcase_result *result);

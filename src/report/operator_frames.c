@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A class that no frame was of, in words: R7.2 wants each missing one explained. */
-static const char *why_missing(const struct bw_shmem_point *p, enum bw_frame_class of)
+const char *bw_words_frame_missing(const struct bw_shmem_point *p, enum bw_frame_class of)
 {
     const bool is_signal = p->row->op == SHMEM_BARRIER;
 
@@ -50,7 +50,7 @@ static double shown(double us)
 }
 
 /* "largest share; tail: block 3, SM 3, rank 1 (2.10 x avg)" */
-static void bottleneck_of(const struct bw_frame_row *row, char *text, size_t room)
+void bw_words_bottleneck(const struct bw_frame_row *row, char *text, size_t room)
 {
     int length = snprintf(text, room, "%s", row->is_largest ? "largest share" : "");
 
@@ -74,7 +74,7 @@ static void print_row(FILE *out, const struct bw_frame_row *row, int depth)
     } else {
         snprintf(count, sizeof(count), "%u-%u", row->count_min, row->count_max);
     }
-    bottleneck_of(row, bottleneck, sizeof(bottleneck));
+    bw_words_bottleneck(row, bottleneck, sizeof(bottleneck));
     fprintf(out, "%-14s %-23s %11.3f %12.3f %9s %11.3f %11.3f %7.2f  %s\n", name,
             bw_frame_class_name(info->of), row->avg_us, row->max_core_us, count, row->self_us,
             row->incl_us, row->share_pct, bottleneck);
@@ -119,7 +119,7 @@ static void print_missing(FILE *out, const struct bw_shmem_point *p)
     for (int of = 0; of < FRAME_CLASSES; of++) {
         if (!bw_frame_table_has(p->frames, (enum bw_frame_class)of)) {
             fprintf(out, "no %s: %s\n", bw_frame_class_name((enum bw_frame_class)of),
-                    why_missing(p, (enum bw_frame_class)of));
+                    bw_words_frame_missing(p, (enum bw_frame_class)of));
         }
     }
 }
@@ -262,7 +262,7 @@ static json_t *missing_of(const struct bw_shmem_point *p)
     for (int of = 0; of < FRAME_CLASSES; of++) {
         if (!bw_frame_table_has(p->frames, (enum bw_frame_class)of)) {
             bw_json_set(object, bw_frame_class_name((enum bw_frame_class)of),
-                        bw_json_text(why_missing(p, (enum bw_frame_class)of)));
+                        bw_json_text(bw_words_frame_missing(p, (enum bw_frame_class)of)));
         }
     }
     return object;

@@ -48,7 +48,7 @@ size_t bw_operator_best(const struct bw_shmem_result *shmem, size_t index)
 }
 
 /* What else there is to say of a point; "" for nothing. */
-static const char *note_of(const struct bw_shmem_point *point)
+const char *bw_words_note(const struct bw_shmem_point *point)
 {
     if (point->status != BW_OK) {
         return point->reason != NULL ? point->reason : "failed";
@@ -83,7 +83,7 @@ static void print_results(FILE *out, const struct bw_testcase_result *result)
         put_number(out, 10, 2, p->figures.algo_gb_per_s);
         put_number(out, 10, 2, p->figures.kernel_bus_gb_per_s);
         put_number(out, 7, 2, p->figures.utilization_pct);
-        fprintf(out, " %-10s %s\n", bw_words_pass(p->pass), note_of(p));
+        fprintf(out, " %-10s %s\n", bw_words_pass(p->pass), bw_words_note(p));
     }
     fputc('\n', out);
 }
@@ -204,7 +204,7 @@ static void print_perf_line(FILE *out, const struct bw_shmem_point *p, int rank)
     fputc('\n', out);
 }
 
-static void print_perf(FILE *out, const struct bw_shmem_result *shmem)
+void bw_text_perf(FILE *out, const struct bw_shmem_result *shmem)
 {
     for (size_t i = 0; i < shmem->count; i++) {
         const struct bw_shmem_point *p = &shmem->points[i];
@@ -261,7 +261,7 @@ void bw_text_operator(FILE *out, const struct bw_testcase_result *result)
         print_operator(out, result);
     }
     if (result->shmem->has_perf_lines) {
-        print_perf(out, result->shmem);
+        bw_text_perf(out, result->shmem);
     }
     if (result->shmem->has_perf_lines && baseline != NULL) {
         bw_text_baseline_perf(out, baseline, op);

@@ -170,6 +170,7 @@ char *shmem_case_set(struct shmem_case *c, const struct bw_operator *row,
     c->profile_mode = request->profile;
     c->layout = layout_of(row->op);
     c->is_sum = bw_shmem_formula(row->op)->is_sum;
+    c->fresh_rounds = request->rounds > 0 ? request->rounds : SHMEM_FRESH_ROUNDS;
     c->rounds = row->op == SHMEM_PUT_SIGNAL ? ping_pongs : 0;
     if (shmem_is_routed(row->op)) {
         reason = shmem_route_set(c, request, bytes);

@@ -220,13 +220,13 @@ static enum bw_status queue_fresh(struct shmem_case *c, int r, uint32_t seed,
 
     TRY(shmem_check_begin(c, r, rank->stream));
     TRY(shmem_spoil(c, r, seed, rank->stream));
-    for (int k = 0; k < SHMEM_FRESH_ROUNDS; k++) {
-        TRY(shmem_fill(c, r, seed + (uint32_t)k, rank->stream));
-        if (k % c->ranks == r) {
+    for (uint32_t k = 0; k < c->fresh_rounds; k++) {
+        TRY(shmem_fill(c, r, seed + k, rank->stream));
+        if (k % (uint32_t)c->ranks == (uint32_t)r) {
             TRY(queue_delay(c, r));
         }
         TRY(queue_once(c, r, side));
-        TRY(shmem_check(c, r, PROGRAM_E2E, seed + (uint32_t)k, rank->stream));
+        TRY(shmem_check(c, r, PROGRAM_E2E, seed + k, rank->stream));
     }
     TRY(shmem_check_fetch(c, r, rank->stream));
 out:
@@ -315,7 +315,7 @@ static enum bw_status check_paced_all(struct shmem_case *c, uint32_t seed)
 {
     enum bw_status st = BW_OK;
 
-    for (uint32_t k = 0; k < SHMEM_FRESH_ROUNDS; k++) {
+    for (uint32_t k = 0; k < c->fresh_rounds; k++) {
         TRY(shmem_agree_all(c, do_here(c, step_prepare, seed + k), "filling what is checked"));
         TRY(shmem_agree_all(c, do_here(c, step_operate, seed + k), "the operator that is checked"));
         st = do_here(c, step_compare, seed + k);

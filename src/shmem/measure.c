@@ -106,7 +106,7 @@ static bool is_late_all(const struct job *job)
 /* One size with one grid. */
 static enum bw_status measure_point_all(struct job *job, uint64_t bytes, unsigned ctas)
 {
-    const struct shmem_machine machine = shmem_machine_of(job->session);
+    const struct shmem_machine machine = shmem_machine_of(job->session, job->request);
     struct shmem_case *c = calloc(1, sizeof(*c));
     struct bw_shmem_point *point = add_point(job->result);
     struct bw_shmem_point spare = {.status = BW_OK};
@@ -170,7 +170,7 @@ enum bw_status bw_shmem_measure_all(struct bw_session *session, const struct bw_
                       .row = row,
                       .request = request,
                       .sampling = sampling,
-                      .peak = shmem_peak(session, row, sampling, result),
+                      .peak = shmem_peak(session, row, request, sampling, result),
                       .result = result};
     const unsigned grids = request->ctas_count > 0 ? request->ctas_count : 1;
     enum bw_status worst = BW_OK;

@@ -19,9 +19,35 @@
  */
 static const uint64_t gate_patience_ns = 5ULL * 1000 * 1000 * 1000;
 
-enum bw_status bw_baseline_open(struct bw_baseline_job **job, struct bw_session *session)
+static void close_comms(struct bw_baseline_job *job)
+{
+    for (int r = 0; r < job->ranks && !bw_cu_context_lost(); r++) {
+        (void)nccl.CommDestroy(job->comms[r]);
+    }
+    job->ranks = 0;
+}
+
+/* Of the first `ranks` GPUs. */
+static enum bw_status open_comms(struct bw_baseline_job *job, int ranks)
 {
     int devices[BW_SHMEM_RANKS_MAX];
+    enum bw_status st = BW_OK;
+
+    if (job->ranks == ranks) {
+        return BW_OK;
+    }
+    close_comms(job);
+    for (int i = 0; i < ranks; i++) {
+        devices[i] = i;
+    }
+    TRY(NCCL(CommInitAll, job->comms, ranks, devices));
+    job->ranks = ranks;
+out:
+    return st;
+}
+
+enum bw_status bw_baseline_open(struct bw_baseline_job **job, struct bw_session *session)
+{
     enum bw_status st = BW_OK;
 
     *job = calloc(1, sizeof(**job));
@@ -34,11 +60,7 @@ enum bw_status bw_baseline_open(struct bw_baseline_job **job, struct bw_session 
         bw_error("at most %d GPUs", (int)BW_SHMEM_RANKS_MAX);
         return BW_WAIVED;
     }
-    for (int i = 0; i < session->gpus.count; i++) {
-        devices[i] = i;
-    }
-    TRY(NCCL(CommInitAll, (*job)->comms, session->gpus.count, devices));
-    (*job)->ranks = session->gpus.count;
+    TRY(open_comms(*job, session->gpus.count));
     bw_gate_set_timeout_ns(session->gate, gate_patience_ns);
 out:
     return st;
@@ -49,9 +71,7 @@ void bw_baseline_close(struct bw_baseline_job *job)
     if (job == NULL) {
         return;
     }
-    for (int r = 0; r < job->ranks && !bw_cu_context_lost(); r++) {
-        (void)nccl.CommDestroy(job->comms[r]);
-    }
+    close_comms(job);
     bw_baseline_free(&job->done);
     free(job);
 }
@@ -175,14 +195,18 @@ static void set_point(struct bw_baseline_job *job, struct shmem_case *c,
                       const struct bw_operator *row, const struct bw_shmem_request *request,
                       uint64_t bytes, struct bw_baseline_point *point)
 {
-    const struct shmem_machine machine = shmem_machine_of(job->session);
+    const struct shmem_machine machine = shmem_machine_of(job->session, request);
     const char *why = NULL;
     const char *api = nccl_api_of(row->op, &why);
     char *reason = shmem_case_set(c, row, request, &machine, bytes, 0);
 
+    if (request->ranks > machine.ranks) {
+        free(reason);
+        reason = shmem_ranks_reason(request->ranks, machine.ranks);
+    }
     memset(point, 0, sizeof(*point));
     point->op = row->op;
-    point->ranks = machine.ranks;
+    point->ranks = request->ranks > machine.ranks ? request->ranks : machine.ranks;
     point->dtype = request->has_dtype ? request->dtype : row->dtype;
     point->bus_factor = bw_bus_factor(row->op, machine.ranks);
     (void)snprintf(point->api, sizeof(point->api), "%s", api != NULL ? api : "none");
@@ -230,6 +254,10 @@ static enum bw_status take_point(struct bw_baseline_job *job, struct shmem_case 
     own.skip_verification = !point->is_checked;
     c->session = job->session;
     bw_log_mark();
+    if (open_comms(job, point->ranks) != BW_OK) {
+        set_reason(point->reason, bw_log_reason());
+        return BW_OK;
+    }
     st = shmem_route_open(c);
     if (st == BW_OK && shmem_is_routed(c->row->op)) {
         count_route(c, point);

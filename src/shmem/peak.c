@@ -9,7 +9,8 @@
 #include <string.h>
 
 double shmem_peak(const struct bw_session *session, const struct bw_operator *row,
-                  const struct bw_sampling *sampling, struct bw_shmem_result *result)
+                  const struct bw_shmem_request *request, const struct bw_sampling *sampling,
+                  struct bw_shmem_result *result)
 {
     static const struct bw_testcase put = {.name = "put",
                                            .shape = SHAPE_PAIRS,
@@ -31,7 +32,7 @@ double shmem_peak(const struct bw_session *session, const struct bw_operator *ro
                                  .lane_count = 1,
                                  .steps = &step,
                                  .step_count = 1};
-    const int ranks = shmem_machine_of(session).ranks;
+    const int ranks = shmem_machine_of(session, request).ranks;
     struct bw_ports ports = bw_state_ports(session->state);
     struct bw_peak peak;
 

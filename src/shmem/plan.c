@@ -2,6 +2,8 @@
 /* A program spelled out as a plan: a lane for each rank that issues, with its steps in order. */
 #include "profile.h"
 
+#include "bwtool/suite.h"
+
 #include "bwtool/log.h"
 
 #include <stdio.h>
@@ -139,4 +141,50 @@ void shmem_plan_print_frames(const struct shmem_case *c, FILE *out)
             none != NULL           ? none
             : shmem_has_staging(c) ? "the kernel and the e2e programs once more"
                                    : "the kernel's program once more");
+}
+
+static void print_case(FILE *out, const struct bw_suite_case *suite, uint64_t large_bytes,
+                       int ranks, struct shmem_case *c)
+{
+    const int own = suite->ranks > 0 ? suite->ranks : ranks;
+    const struct shmem_machine machine = {.ranks = own, .sm_count = 132, .has_bulk = true};
+    struct bw_shmem_request request = {.factor = 2};
+    char *reason = NULL;
+
+    bw_suite_set(suite, large_bytes, &request);
+    reason = shmem_case_set(c, &bw_operators[bw_operator_find(suite->row)], &request, &machine,
+                            request.bytes_min, 0);
+    if (own > ranks) {
+        free(reason);
+        reason = shmem_ranks_reason(own, ranks);
+    }
+    fprintf(out, "%-20s %-26s %-4s %13llu %-6s %-9s %5d %-9s %s", suite->name, suite->row,
+            bw_suite_size_name(suite->size),
+            (unsigned long long)(c->payload_bytes > 0 ? c->payload_bytes : request.bytes_min),
+            bw_dtype_name(suite->dtype),
+            bw_placement_name(c->row != NULL ? c->placement : suite->placement), own,
+            c->row != NULL ? bw_algorithm_name(c->row->algorithm) : "-", suite->what);
+    if (reason != NULL) {
+        fprintf(out, " (waived: %s)", reason);
+    }
+    fputc('\n', out);
+    free(reason);
+}
+
+enum bw_status bw_suite_print(FILE *out, uint64_t large_bytes, int ranks)
+{
+    struct shmem_case *c = calloc(1, sizeof(*c));
+
+    if (c == NULL) {
+        return bw_errno("no memory for a case");
+    }
+    fprintf(out, "suite shmem: %zu cases on %d GPUs; payload_bytes is of a rank\n",
+            bw_suite_shmem_count, ranks);
+    fprintf(out, "%-20s %-26s %-4s %13s %-6s %-9s %5s %-9s %s\n", "case", "operator", "size",
+            "payload_bytes", "dtype", "placement", "n_pes", "algorithm", "why it is there");
+    for (size_t i = 0; i < bw_suite_shmem_count; i++) {
+        print_case(out, &bw_suite_shmem[i], large_bytes, ranks, c);
+    }
+    free(c);
+    return BW_OK;
 }

@@ -62,7 +62,7 @@ struct shmem_case {
     uint64_t elements, payload_bytes, message_bytes; /* message: of one vector-aligned part */
     uint64_t part_bytes;                             /* two-shot: of one rank's part */
     uint32_t vectors, total, slot_vectors, tile_vectors, tile_steps;
-    unsigned ctas, default_ctas, threads, rounds;
+    unsigned ctas, default_ctas, threads, rounds, fresh_rounds;
     bool has_pdl, is_sum;
     enum bw_shmem_layout layout;
     uint64_t in_bytes, out_bytes;
@@ -140,7 +140,7 @@ enum bw_status shmem_check_verdict(const struct shmem_case *c, int r, const char
 /* True if rank r's output is defined. */
 bool shmem_is_checked(const struct shmem_case *c, int r);
 /* Rounds with a fresh pattern each, without a pause, one rank late each time. Collective; `seed`
- * is the same in all ranks. */
+ * is the same in all ranks. So many, if the request says nothing else. */
 enum { SHMEM_FRESH_ROUNDS = 6 };
 enum bw_status shmem_check_fresh_all(struct shmem_case *c, uint32_t seed);
 
@@ -220,8 +220,11 @@ char *shmem_case_set(struct shmem_case *c, const struct bw_operator *row,
 /* --- waiver.c
  * ------------------------------------------------------------------------------------------ */
 
-/* What all ranks can do. */
-struct shmem_machine shmem_machine_of(const struct bw_session *session);
+/* What the ranks that the request is of can do. */
+struct shmem_machine shmem_machine_of(const struct bw_session *session,
+                                      const struct bw_shmem_request *request);
+/* Why `asked` ranks of `there` cannot be had, as the caller's own text. */
+char *shmem_ranks_reason(int asked, int there);
 /* The size after `*bytes`, which is 0 at first; 0 after the last. */
 uint64_t shmem_next_bytes(const struct bw_operator *row, const struct bw_shmem_request *request,
                           double *bytes);
@@ -253,6 +256,7 @@ enum bw_status shmem_take_program_all(struct shmem_case *c, enum shmem_program_k
 
 /* GB/s of a port, one way; NAN if unknown. Its kind and source go into the result. */
 double shmem_peak(const struct bw_session *session, const struct bw_operator *row,
-                  const struct bw_sampling *sampling, struct bw_shmem_result *result);
+                  const struct bw_shmem_request *request, const struct bw_sampling *sampling,
+                  struct bw_shmem_result *result);
 
 #endif

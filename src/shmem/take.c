@@ -150,7 +150,7 @@ enum bw_status shmem_take_all(struct shmem_case *c, const struct bw_sampling *sa
     TRY(shmem_windows_open_all(c));
     if (!sampling->skip_verification) {
         TRY(shmem_check_fresh_all(c, new_seed(c->session)));
-        point->rounds_checked = SHMEM_FRESH_ROUNDS;
+        point->rounds_checked = c->fresh_rounds;
     }
     TRY(take_programs_all(c, sampling, point));
     set_figures(c, sampling, peak, point);

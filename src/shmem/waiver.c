@@ -10,14 +10,40 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What all ranks can do. */
-struct shmem_machine shmem_machine_of(const struct bw_session *session)
+static int ranks_there(const struct bw_session *session)
+{
+    return session->ranks != NULL ? session->world->ranks : session->gpus.count;
+}
+
+/* NULL: there are as many as the request is of. */
+static char *ranks_why_not(const struct bw_session *session, const struct bw_shmem_request *request)
+{
+    const int there = ranks_there(session);
+
+    if (request->ranks == 0 || request->ranks == there ||
+        (request->ranks < there && session->ranks == NULL)) {
+        return NULL;
+    }
+    return shmem_ranks_reason(request->ranks, there);
+}
+
+char *shmem_ranks_reason(int asked, int there)
+{
+    return asked > there ? bw_text_reason("needs %d GPUs, and there are %d", asked, there)
+                         : bw_text_reason("%d of %d ranks: under mpirun all ranks take part (start "
+                                          "as many, or one process without mpirun)",
+                                          asked, there);
+}
+
+struct shmem_machine shmem_machine_of(const struct bw_session *session,
+                                      const struct bw_shmem_request *request)
 {
     const bool is_shared = session->ranks != NULL;
-    struct shmem_machine machine = {.ranks =
-                                        is_shared ? session->world->ranks : session->gpus.count,
-                                    .sm_count = INT32_MAX,
-                                    .has_bulk = true};
+    const int there = ranks_there(session);
+    struct shmem_machine machine = {
+        .ranks = request->ranks > 0 && request->ranks < there ? request->ranks : there,
+        .sm_count = INT32_MAX,
+        .has_bulk = true};
 
     for (int i = 0; i < machine.ranks; i++) {
         const struct bw_gpu *gpu = is_shared ? NULL : &session->gpus.gpus[i];
@@ -54,13 +80,15 @@ uint64_t shmem_next_bytes(const struct bw_operator *row, const struct bw_shmem_r
 uint64_t bw_shmem_window_bytes(const struct bw_session *session, const struct bw_operator *row,
                                const struct bw_shmem_request *request)
 {
-    const struct shmem_machine machine = shmem_machine_of(session);
+    const struct shmem_machine machine = shmem_machine_of(session, request);
+    char *why = ranks_why_not(session, request);
     struct shmem_case *c = NULL;
     uint64_t most = 0;
     double at = 0;
 
-    if (machine.ranks > BW_SHMEM_RANKS_MAX) {
-        return 0; /* a case has no room for them: it will be waived */
+    if (why != NULL || machine.ranks > BW_SHMEM_RANKS_MAX) {
+        free(why);
+        return 0; /* a case has no room for them, or there are fewer: it will be waived */
     }
     c = calloc(1, sizeof(*c));
     for (uint64_t bytes = shmem_next_bytes(row, request, &at); c != NULL && bytes > 0;
@@ -80,10 +108,11 @@ uint64_t bw_shmem_window_bytes(const struct bw_session *session, const struct bw
     return most;
 }
 
-static bool has_peers(const struct bw_gpus *gpus)
+/* The first `ranks` of them, each with each. */
+static bool has_peers(const struct bw_gpus *gpus, int ranks)
 {
-    for (int i = 0; i < gpus->count * gpus->count; i++) {
-        if (!gpus->peer[i]) {
+    for (int i = 0; i < ranks * ranks; i++) {
+        if (!gpus->peer[i / ranks * gpus->count + i % ranks]) {
             return false;
         }
     }
@@ -94,15 +123,19 @@ char *bw_shmem_waiver(const struct bw_session *session, const struct bw_operator
                       const struct bw_shmem_request *request, bool *is_usage)
 {
     const bool is_shared = session->world->ranks > 1;
-    const struct shmem_machine machine = shmem_machine_of(session);
+    const struct shmem_machine machine = shmem_machine_of(session, request);
     struct shmem_case *c = NULL;
     char *reason = NULL;
 
     *is_usage = false;
+    reason = ranks_why_not(session, request);
+    if (reason != NULL) {
+        return reason;
+    }
     if (machine.ranks > BW_SHMEM_RANKS_MAX) {
         return bw_text_reason("at most %d GPUs", (int)BW_SHMEM_RANKS_MAX);
     }
-    if (machine.ranks > 1 && !is_shared && !has_peers(&session->gpus)) {
+    if (machine.ranks > 1 && !is_shared && !has_peers(&session->gpus, machine.ranks)) {
         return bw_text_reason("needs peer access between all %d GPUs (nvidia-smi topo -p2p r shows "
                               "which pairs have none)",
                               machine.ranks);

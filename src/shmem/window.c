@@ -52,7 +52,8 @@ uint64_t shmem_patience_ns(const struct shmem_case *c)
 {
     const uint64_t seconds = c->session->ranks != NULL ? 15 : 120;
 
-    return seconds * 1000 * 1000 * 1000 + 10 * SHMEM_FRESH_ROUNDS * (c->in_bytes + c->out_bytes);
+    return seconds * 1000 * 1000 * 1000 +
+           10 * (uint64_t)c->fresh_rounds * (c->in_bytes + c->out_bytes);
 }
 
 static uint64_t scratch_bytes(const struct shmem_case *c)

@@ -14,7 +14,7 @@ declare -A home=(
     [options]=cli [select]=cli
     [report]=report [result]=report [compare]=report [git_version]=report
     [baseline]=shmem [baseline_json]=shmem
-    [shmem]=shmem [operators]=shmem [frames]=shmem [shmem_formulas]=shmem [route]=shmem [shmem_params]=gpu [shmem_route_params]=gpu [shmem_route]=gpu
+    [shmem]=shmem [suite]=shmem [operators]=shmem [frames]=shmem [shmem_formulas]=shmem [route]=shmem [shmem_params]=gpu [shmem_route_params]=gpu [shmem_route]=gpu
     [measure]=measure [stats]=measure [engine]=measure [gate]=measure [pool]=measure
     [verify]=measure [state]=measure [peak]=measure [outlier]=measure [sampling]=measure
     [plan]=plan [testcase]=plan
