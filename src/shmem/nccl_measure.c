@@ -148,13 +148,21 @@ out:
     return st;
 }
 
-/* True, with the reason, if no time is left for it. */
-static bool is_late(const struct bw_sampling *sampling, char *reason)
+/* Why nothing of a class was measured. */
+static void set_reasons(struct bw_baseline_taken taken[BASELINE_MODES], const char *text)
+{
+    for (int m = 0; m < BASELINE_MODES; m++) {
+        set_reason(taken[m].reason, text);
+    }
+}
+
+/* True, with the reason, if no time is left for what is to come of a class. */
+static bool is_late(const struct bw_sampling *sampling, struct bw_baseline_taken *taken, int ways)
 {
     const bool is_over = bw_sampling_is_over(sampling);
 
-    if (is_over) {
-        set_reason(reason, "the time that --max-time gives was over before its turn");
+    for (int w = 0; w < ways && is_over; w++) {
+        set_reason(taken[w].reason, "the time that --max-time gives was over before its turn");
     }
     return is_over;
 }
@@ -171,16 +179,17 @@ static enum bw_status take_class(struct bw_baseline_job *job, struct shmem_case 
     struct bw_baseline_taken *taken = point->taken[kind];
     enum bw_status st = BW_OK;
 
+    if (is_late(sampling, taken, BASELINE_MODES)) {
+        return BW_OK;
+    }
     bw_log_mark();
     st = nccl_memory_open(job, c, kind);
     if (st != BW_OK) {
-        for (int m = 0; m < BASELINE_MODES; m++) {
-            set_reason(taken[m].reason, bw_log_reason());
-        }
+        set_reasons(taken, bw_log_reason());
     }
     for (int m = 0; m < BASELINE_MODES && st == BW_OK; m++) {
         const enum bw_status way =
-            is_late(sampling, taken[m].reason)
+            is_late(sampling, &taken[m], 1)
                 ? BW_OK
                 : take_way(job, c, (enum bw_baseline_mode)m, sampling, point, &taken[m]);
 
@@ -261,8 +270,9 @@ static enum bw_status take_point(struct bw_baseline_job *job, struct shmem_case 
     st = shmem_route_open(c);
     if (st == BW_OK && shmem_is_routed(c->row->op)) {
         count_route(c, point);
-    } else if (st != BW_OK) {
-        set_reason(point->reason, bw_log_reason());
+    }
+    for (int k = 0; k < BASELINE_CLASSES && st != BW_OK; k++) {
+        set_reasons(point->taken[k], bw_log_reason());
     }
     for (int k = 0; k < BASELINE_CLASSES && st == BW_OK; k++) {
         st = take_class(job, c, (enum bw_baseline_class)k, &own, point);
@@ -305,7 +315,7 @@ enum bw_status bw_baseline_measure(struct bw_baseline_job *job, const struct bw_
                              point->payload_bytes) != NULL) {
             continue;
         }
-        if (point->reason[0] == '\0' && !is_late(sampling, point->reason)) {
+        if (point->reason[0] == '\0') {
             st = take_point(job, c, sampling, point);
         }
         told = tell_once(job, point, tell, to);

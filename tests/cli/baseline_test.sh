@@ -86,7 +86,7 @@ for shape in "--skew 0 --hidden 64 --dtype bf16" "--skew one --hidden 36" \
     check "their bus factor is the operator's: $shape" json "$work/routed.json" \
         'all(c["bus_factor"] == c["baseline"]["bus_factor"] for c in cases)'
 done
-SIM_NCCL=wrong nccl 2 -t shmem_combine --tokens 9 --hidden 64 --baseline nccl
+SIM_NCCL=wrong nccl 2 -t shmem_combine --tokens 9 --hidden 64 --dtype int32 --baseline nccl
 check "a wrong byte on the way back is seen in the sum" out 'no baseline: .*verification failed'
 
 nccl 1 -t shmem_all_reduce --baseline nccl -b 4K
@@ -200,5 +200,13 @@ check "another baseline is misuse" eval 'is 2 && err "nccl, or nccl-only"'
 nccl 4 -j -t shmem_all_gather_push --sweep 1K:4M:1.1 --baseline nccl --max-time 6
 check "half of --max-time is left for the operators" json "$work/out" \
     'any(c["kernel_us"] for c in cases)'
+
+nccl 4 -j -t shmem_all_gather_push --sweep 1K:4M:1.1 --baseline nccl-only --max-time 5
+check "of NCCL alone, what was measured in time is in the record" json "$work/out" \
+    'any(w["kernel_us"] for p in points for w in p["ways"])'
+check "and what was not is a failure, with the reason" json "$work/out" \
+    'd["bwtool"]["exit_status"] == (not all(w["kernel_us"] for p in points for w in p["ways"]
+                                            if w["class"] == "plain")) and
+     all(w["kernel_us"] or "--max-time" in w["reason"] for p in points for w in p["ways"])'
 
 finish
