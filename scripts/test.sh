@@ -66,7 +66,8 @@ cases 'sanitized ' "$root/build-asan" -R '^(unit|fuzz)/'
 unset ASAN_OPTIONS UBSAN_OPTIONS
 
 # The same sources with ranks.
-build "$root/build-mpi" -DCMAKE_BUILD_TYPE=Release -DBWTOOL_TESTS=ON -DBWTOOL_MPI=ON "$image"
+build "$root/build-mpi" -DCMAKE_BUILD_TYPE=Release -DBWTOOL_TESTS=ON -DBWTOOL_MPI=ON "$image" \
+    -DSIM_KERNELS="$root/build-test/sim/libsim_kernels.a"
 cases 'mpi ' "$root/build-mpi" -R '^(unit|mpi)/'
 
 if $all; then
