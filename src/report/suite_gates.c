@@ -209,13 +209,19 @@ static void set_boundary(const struct bw_run *run, int boundary, struct bw_suite
 
 static void set_correct(const struct bw_run *run, struct bw_suite_gate *gate)
 {
+    size_t count = 0;
+
     set(gate, true, "correctness first: every byte of every case that ran is right");
     for (size_t i = 0; i < run->testcase_count; i++) {
         const enum bw_status st = run->testcases[i].status;
 
+        count += bw_suite_point(&run->testcases[i]) != NULL;
         if (run->testcases[i].suite != NULL && (st == BW_ERR_VERIFY || st == BW_ERR_TIMEOUT)) {
             miss(gate, "%s", run->testcases[i].suite->name);
         }
+    }
+    if (count == 0) {
+        miss(gate, "no case has valid data");
     }
 }
 

@@ -29,40 +29,35 @@ report() { # GPUS CASE=RESULT...: what is wrong with it
     [ ! -s "$work/wrong" ]
 }
 
-for gpus in 2 4; do
-    cases $gpus
-    check "a dry run lists at least 20 cases that run on $gpus GPUs" \
-        [ "$(grep -vc 'waived: \|^suite\|^case ' "$work/cases.$gpus")" -ge 20 ]
-    suite $gpus
-    check "all cases pass on $gpus GPUs, or are waived" is 0
-    check "the report on $gpus GPUs holds together" report $gpus
-    check "on $gpus GPUs the gate of 8 PEs is not met" out '^\| S and L on 8 PEs \| must \| gate not met \| there are'
-    check "a small L is no L, and the report says so" out "gate not met \| L is 4096 bytes of each of $gpus PEs"
-    check "without a baseline section 2 says why" out '^There is no baseline: none was asked for'
-    check "without frames section 3.5 says why" out '^There are none: .*--profile'
-done
-check "4 GPUs: the cases of 2 PEs run on 2 of them" out '^\| 2pe\.all_reduce \| [0-9]+ \| fp32 \| 2 \|'
-check "4 GPUs: the gate of 4 PEs is met" out '^\| 4 PEs \| recommended \| met'
+cases 4
+check "a dry run lists at least 20 cases that run on 4 GPUs" \
+    [ "$(grep -vc 'waived: \|^suite\|^case ' "$work/cases.4")" -ge 20 ]
+suite 4 --baseline nccl
+check "all cases pass on 4 GPUs, or are waived" is 0
+check "the report on 4 GPUs beside NCCL holds together" report 4
+check "the cases of 2 PEs run on 2 of 4 GPUs" out '^\| 2pe\.all_reduce \| [0-9]+ \| fp32 \| 2 \|'
+check "with 4 GPUs the gate of 4 PEs is met" out '^\| 4 PEs \| recommended \| met'
+check "and that of 8 is not" out '^\| S and L on 8 PEs \| must \| gate not met \| there are 4'
+check "section 2 has a line of every way" out '^\| all_reduce \| fp32 \| 4 \| 4096 \| ncclAllReduce( \| [0-9.]+){4}'
+check "NCCL is measured on 2 of 4 GPUs, too" out '^\| all_reduce \| fp32 \| 2 \| 4096 \| ncclAllReduce( \| [0-9.]+){4}'
+check "the final comparison is with NCCL" out '^\| L\.R\.all_gather .*registered, graph, ncclAllGather'
+check "and A with plain memory" out '^\| L\.A\.all_gather .*plain, graph, ncclAllGather'
 check "simulated numbers are called so" out '^\*\*Simulated GPUs'
 check "progress goes to stderr" err 'case 1 of [0-9]+: S\.put'
 
-cases 3
-suite 3 --baseline nccl
-check "beside NCCL, 3 GPUs" is 0
-check "the report beside NCCL holds together" report 3
-check "section 2 has a line of every way" out '^\| all_reduce \| fp32 \| 3 \| [0-9]+ \| ncclAllReduce( \| [0-9.]+){4}'
-check "NCCL is measured on 2 of 3 GPUs, too" out '^\| all_reduce \| fp32 \| 2 \| 4096 \| ncclAllReduce( \| [0-9.]+){4}'
-check "the final comparison is with NCCL" out '^\| L\.R\.all_gather .*registered, graph, ncclAllGather'
-check "and A with plain memory" out '^\| L\.A\.all_gather .*plain, graph, ncclAllGather'
-
+cases 2
 suite 2 --profile --perf
-check "with frames" is 0
+check "with frames on 2 GPUs" is 0
 check "the report with frames holds together" report 2
 check "frames have their table" out '^\| case_id \| Frame \| Phase \| Avg us \| Max core us \| Count \| % E2E \| Bottleneck \|'
 check "a class without a frame is explained" out '^\| S\.all_gather \| none \| local_compute .*pure transport'
+check "a sum has the time of its frames" out '^\| [A-Za-z0-9._]+ \| [0-9]+ \| \(n-1\) .*\| frames \|'
 check "[PERF] lines are there with --perf" out '^\[PERF\] pe=1 e2e_us='
+check "a small L is no L, and the report says so" out "gate not met \| L is 4096 bytes of each of 2 PEs"
+check "without a baseline section 2 says why" out '^There is no baseline: none was asked for'
 
 SIM_SHMEM_FAULT=12:0 suite 2
+check "without frames section 3.5 says why" out '^There are none: .*--profile'
 check "wrong bytes: the exit status is 1" is 1
 check "wrong bytes: the correctness gate is not met" out '^\| correctness first: .* gate not met \| .*L\.R\.all_reduce'
 check "wrong bytes: the case is there with its reason, and without numbers" \
