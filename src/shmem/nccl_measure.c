@@ -263,11 +263,8 @@ static enum bw_status take_point(struct bw_baseline_job *job, struct shmem_case 
     own.skip_verification = !point->is_checked;
     c->session = job->session;
     bw_log_mark();
-    if (open_comms(job, point->ranks) != BW_OK) {
-        set_reason(point->reason, bw_log_reason());
-        return BW_OK;
-    }
-    st = shmem_route_open(c);
+    st = open_comms(job, point->ranks);
+    st = st == BW_OK ? shmem_route_open(c) : st;
     if (st == BW_OK && shmem_is_routed(c->row->op)) {
         count_route(c, point);
     }

@@ -209,4 +209,9 @@ check "and what was not is a failure, with the reason" json "$work/out" \
                                             if w["class"] == "plain")) and
      all(w["kernel_us"] or "--max-time" in w["reason"] for p in points for w in p["ways"])'
 
+SIM_NCCL=fail_again nccl 3 -j --suite shmem -b 64K --baseline nccl-only
+check "communicators of fewer ranks that cannot be made are a failure, with the reason" json "$work/out" \
+    'd["bwtool"]["exit_status"] == 1 and
+     any("ncclCommInitAll" in (w["reason"] or "") for p in points if p["n_pes"] == 2 for w in p["ways"])'
+
 finish
