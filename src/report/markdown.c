@@ -10,7 +10,7 @@ void bw_md_words(FILE *out, const char *text)
     for (; text != NULL && *text != '\0'; text++) {
         const unsigned char c = (unsigned char)*text;
 
-        if (strchr("|*`<>\\", c) != NULL) {
+        if (strchr("|*`<\\", c) != NULL) {
             fputc('\\', out);
         }
         fputc(c < 0x20 || c == 0x7f ? ' ' : c > 0x7f ? '?' : c, out);

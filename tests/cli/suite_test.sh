@@ -82,6 +82,15 @@ assert c["S.put"]["verdict"] == "passed" and c["L.put"]["verdict"] == "failed"
 assert c["B1.chunk_tail"]["suite_case"]["boundary"] == 1
 END
 
+SIM_NCCL=fast suite 2 --baseline nccl
+check "below 80 % of NCCL the exit status is 4" is 4
+check "and the case says so" out '^\| L\.A\.all_gather .*\| 80 % of the baseline \| below \|'
+
+run -g 2 -- --suite shmem -b 4K --max-time 1
+check "out of time the exit status is 1, and the report is there" eval 'is 1 && out "^## 6\. Final"'
+check "what did not run says so, and has no numbers" \
+    out '^\| B1\.chunk_tail .*\| N/A \| - \| not_run \| the time that --max-time gives'
+
 run -g 0 -- --suite shmem
 check "without a GPU the exit status is 3" is 3
 check "without a GPU the gates say so" out 'gate not met \| .*no usable GPU'

@@ -21,6 +21,17 @@ LIMIT=100 ranks "$n" h200x8 --suite shmem -b 4K -i 1 --loopCount 1
     grep -q '^There is no baseline: .*several ranks' "$work/out" || echo "section 2 does not say why"
 } | verdict "the report of $n ranks holds together"
 
+if [ "$n" = 2 ]; then
+    RANK_EXTRA="1 gpu * memory 96MiB" LIMIT=100 \
+        ranks 2 h200x8 --suite shmem -b 96M -i 1 --loopCount 1
+    {
+        [ "$status" = 1 ] || echo "status $status"
+        grep -q '^| S: .* met |  |$' "$work/out" || grep '^| S: ' "$work/out"
+        grep -q '^| L: .* gate not met | .*MiB of symmetric memory a rank are needed' "$work/out" ||
+            grep '^| L: ' "$work/out"
+    } | verdict "one rank without memory for L: its gate is not met, and S has run"
+fi
+
 ranks "$n" h200x8 --suite shmem --baseline nccl
 {
     [ "$status" = 2 ] || echo "status $status"
