@@ -20,6 +20,9 @@
 
 enum { MEMBERS_MAX = 64, FLOWS = 4096 };
 
+/* Each process has a turn a millisecond, or nearly so, unless it is kept from the CPU. */
+enum { TURNS_APART_MS = 2 };
+
 /* Where all map it, so that pointers into it mean the same to all. */
 #define AT ((void *)0x5e0000000000)
 
@@ -27,6 +30,7 @@ struct member {
     int pid; /* 0: nobody */
     bool is_due, spins;
     double next_ns;
+    unsigned long turns; /* at which it could have done what is due */
     sem_t due;
 };
 
@@ -44,6 +48,7 @@ struct job {
 static struct job *job;
 static int me;
 static unsigned long moves_seen; /* when this process began to look */
+static unsigned long turns_seen[MEMBERS_MAX];
 static char name[200];
 
 static size_t job_bytes(void)
@@ -275,6 +280,36 @@ bool sim_job_advance(double ns)
     return is_ready;
 }
 
+bool sim_job_is_due(void)
+{
+    return job != NULL && job->members[me].is_due;
+}
+
+void sim_job_watch(void)
+{
+    for (int i = 0; job != NULL && i < MEMBERS_MAX; i++) {
+        turns_seen[i] = job->members[i].turns;
+    }
+}
+
+bool sim_job_had_turns(double ms)
+{
+    bool all = true;
+
+    sim_job_lock();
+    for (int i = 0; job != NULL && i < MEMBERS_MAX; i++) {
+        const struct member *member = &job->members[i];
+
+        all = all && (i == me || member->pid == 0 ||
+                      (double)(member->turns - turns_seen[i]) >= ms / TURNS_APART_MS);
+    }
+    if (!all) {
+        forget_the_dead();
+    }
+    sim_job_unlock();
+    return all;
+}
+
 unsigned long sim_job_moves(void)
 {
     return job == NULL ? 0 : job->moves;
@@ -294,5 +329,6 @@ bool sim_job_wait(void)
         until.tv_sec++;
     }
     sem_timedwait(&job->members[me].due, &until);
+    job->members[me].turns++;
     return true;
 }

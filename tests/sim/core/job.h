@@ -38,6 +38,17 @@ double sim_job_next(double mine_ns);
 /* Move all to `ns` or to the next event before. False if some process is not ready. */
 bool sim_job_advance(double ns);
 
+/* There is something to be looked at here. */
+bool sim_job_is_due(void);
+
+/*
+ * From sim_job_watch() on, has every other process had the turns that it has in
+ * `ms` of real time? One that is stopped, or that others keep from the CPU, has
+ * not: that it does not answer means nothing then.
+ */
+void sim_job_watch(void);
+bool sim_job_had_turns(double ms);
+
 /* Counts what happened in any process. */
 unsigned long sim_job_moves(void);
 
