@@ -4,6 +4,7 @@
 
 #include "shmem_params.h"
 
+#include "bwtool/clock.h"
 #include "bwtool/log.h"
 #include "bwtool/text.h"
 
@@ -239,6 +240,10 @@ enum bw_status bw_route_build(struct bw_route *route, const struct bw_route_shap
     for (int r = 0; r < shape->ranks; r++) {
         for (uint32_t t = 0; t < shape->tokens; t++) {
             route_token(route, &chances, r, t);
+            if (t % 65536 == 65535) {
+                bw_clock_sleep_us(1); /* most tokens, experts and draws take half a minute: who
+                                       * watches sees that it goes on */
+            }
         }
     }
     count_rows(route);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "bwtool/clock.h"
 #include "bwtool/route.h"
 
 static const struct bw_route_shape usual = {.ranks = 4,
@@ -294,6 +295,20 @@ static void what_cannot_be_is_explained(void **state)
     expect_reason(shape, "more than 16 GiB a rank");
 }
 
+/* Ranks watch each other's main thread: one that neither naps nor signs for long is ended. */
+static void a_long_work_shows_signs_of_life(void **state)
+{
+    const struct bw_route_shape shape = {
+        .ranks = 2, .tokens = 1 << 17, .hidden = 1, .element_bytes = 2, .top_k = 1, .experts = 1};
+    const unsigned long before = bw_clock_naps();
+    struct bw_route route;
+
+    (void)state;
+    assert_int_equal(bw_route_build(&route, &shape), BW_OK);
+    assert_int_equal(bw_clock_naps() - before, 4);
+    bw_route_free(&route);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +318,7 @@ int main(void)
         cmocka_unit_test(skew_is_zipfs_law),
         cmocka_unit_test(bytes_are_counted_by_pair),
         cmocka_unit_test(what_cannot_be_is_explained),
+        cmocka_unit_test(a_long_work_shows_signs_of_life),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
