@@ -20,6 +20,7 @@ struct file {
     const json_t *root;          /* its "bwtool" */
     struct bw_baseline baseline; /* of all its operators */
     size_t cases;                /* of operators that ran */
+    size_t left_out;             /* and those that did not */
 };
 
 static const char *text_of(const json_t *object, const char *key)
@@ -75,6 +76,7 @@ static enum bw_status count_case(void *to, const json_t *member)
     struct file *file = to;
 
     file->cases += has_run(member);
+    file->left_out += !has_run(member);
     return BW_OK;
 }
 
@@ -319,6 +321,10 @@ static enum bw_status join(struct joining *j, bool as_json, FILE *out)
         return BW_ERR_USAGE;
     }
     TRY(check_gpus(j->operators, j->baseline));
+    if (j->operators->left_out > 0) {
+        bw_warn("--compare: %zu cases of %s failed or did not run: they are left out",
+                j->operators->left_out, j->operators->name);
+    }
     j->rows = calloc(j->operators->cases, sizeof(*j->rows));
     if (j->rows == NULL) {
         return bw_errno("no memory for %zu cases", j->operators->cases);

@@ -114,4 +114,11 @@ check "a file that is no JSON" eval 'is 2 && err "bad.json: "'
 compare "$work/a.json"
 check "one file is not two" eval 'is 2 && err "two JSON files"'
 
+python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+d["bwtool"]["testcases"][0]["operator"]["cases"][1]["kernel_us"] = None
+json.dump(d, open(sys.argv[2], "w"))' "$work/b.json" "$work/c.json"
+compare "$work/a.json,$work/c.json"
+check "a case that failed is left out, and that is said" eval 'is 0 && err "1 cases of .*c.json failed or did not run"'
+
 finish
