@@ -8,7 +8,7 @@ gpus=$3
 printf '#!/bin/bash\nBWTOOL_BUILD=%s exec bash %s/scripts/simulate.sh -g %d -- "$@"\n' "$build" "$root" \
     "$gpus" >"$work/bwtool"
 chmod +x "$work/bwtool"
-bash "$root/scripts/measure_node.sh" --bwtool "$work/bwtool" --out "$work/node" --args "-b 64K -i 1" \
+bash "$root/scripts/measure_node.sh" --bwtool "$work/bwtool" --out "$work/node" --args "-b 64K -i 1 --loopCount 4" \
     --skip "growth operators" >"$work/out" 2>"$work/err" </dev/null
 status=$?
 {

@@ -19,11 +19,26 @@ failed_as() {
     }
 }
 
+# Fault, row, what is said: in a folder of its own.
+planted() {
+    work=$work/$1-$2
+    mkdir "$work"
+    SIM_SHMEM_FAULT=$1 ranks 2 h200x2 -t "$2" shmem_put -b 2K -i 1 --loopCount 1
+    failed_as "error: rank .*$3" | verdict "fault $1 in $2 is seen"
+    exit "$failed"
+}
+
 protocol() {
-    # Fault kinds are those of tests/sim/kernels/shmem_faults.h, then the rank.
+    local fault row what pid pids=()
+    # Fault kinds are those of tests/sim/kernels/shmem_faults.h, then the rank. Most of their time
+    # these wait, for patience and for mpirun: so three at once.
     while read -r fault row what; do
-        SIM_SHMEM_FAULT=$fault ranks 2 h200x2 -t "$row" shmem_put -b 2K -i 1 --loopCount 1 </dev/null
-        failed_as "error: rank .*$what" | verdict "fault $fault in $row is seen"
+        [ ${#pids[@]} -lt 3 ] || {
+            wait "${pids[0]}" || failed=1
+            pids=("${pids[@]:1}")
+        }
+        (planted "$fault" "$row" "$what") </dev/null &
+        pids+=($!)
     done <<'END'
 1:1 shmem_all_gather_push gave up
 2:1 shmem_all_gather_push gave up
@@ -34,6 +49,9 @@ protocol() {
 3:0 shmem_all_reduce_poison are wrong
 2:0 shmem_barrier gave up
 END
+    for pid in "${pids[@]}"; do
+        wait "$pid" || failed=1
+    done
     ranks 2 h200x2 -t shmem_all_reduce -b 2K -i 1 --corrupt-word 77
     {
         [ "$status" = 1 ] || echo "status $status"

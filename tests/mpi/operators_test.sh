@@ -51,7 +51,17 @@ for a, b in zip(one, all):
 END
 }
 
-both -p shmem_ -b 5001B | verdict "all rows on $n ranks as in one process"
+# What all rows do, 2 and 3 ranks show; with more, a row of each algorithm, and what sums over many.
+rows=(-p shmem_)
+what="all rows"
+if [ "$n" -gt 3 ]; then
+    rows=(-t shmem_get shmem_barrier shmem_all_to_all_push shmem_all_gather_pull shmem_all_gather_tma
+        shmem_broadcast_ce shmem_reduce_scatter_tiles shmem_all_reduce_two_shot
+        shmem_all_reduce_ll shmem_reduce_scatter_poison4 shmem_all_reduce_multicast
+        shmem_combine_pull)
+    what="a row of each algorithm"
+fi
+both "${rows[@]}" -b 5001B | verdict "$what on $n ranks as in one process"
 for placement in b r; do
     both -t shmem_all_gather_push shmem_broadcast_ce --placement "$placement" --sweep 2B:2000B:1000 |
         verdict "placement $placement, one element and more, on $n ranks"
@@ -63,10 +73,10 @@ done
 both -t shmem_dispatch_tiles shmem_combine_tiles --hidden 40 --tokens 50 --skew one |
     verdict "all tokens to one of $n ranks"
 {
-    ranks "$n" h200x8 -t shmem_all_reduce -b 64K -i 1 --perf
+    ranks "$n" h200x8 -t shmem_all_reduce -b 4K -i 1 --loopCount 4 --perf
     [ "$status" = 0 ] || { echo "status $status"; head -n 20 "$work/err"; }
     for ((r = 0; r < n; r++)); do
-        grep -Ec "^\[PERF\] pe=$r e2e_us=[0-9.]+ kernel_us=[0-9.]+ .* payload_bytes=65536 " "$work/out"
+        grep -Ec "^\[PERF\] pe=$r e2e_us=[0-9.]+ kernel_us=[0-9.]+ .* payload_bytes=4096 " "$work/out"
     done | grep -v '^1$'
     [ "$(grep -c '^shmem_all_reduce: ' "$work/out")" = 1 ] || echo "more or less than one table"
 } | verdict "a [PERF] line for each of $n ranks, all by rank 0"
