@@ -30,7 +30,7 @@ pairs() { # FIRST SECOND: as many of the one as of the other, and some
 }
 
 kernels() { # as many as the product has
-    sed -n '/define BW_KERNELS(K)/,/clang-format on/p' "$root/include/bwtool/kernels.h" |
+    sed -n '/define BW_OPERATOR_KERNELS(K)/,/clang-format on/p' "$root/include/bwtool/kernels.h" |
         grep -oE ' K\([a-z]' | wc -l
 }
 
