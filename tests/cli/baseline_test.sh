@@ -25,7 +25,7 @@ json() {
 d = json.load(open(sys.argv[1]))
 cases = [c for t in d["bwtool"]["testcases"] if "operator" in t for c in t["operator"]["cases"]]
 points = [p for t in d["bwtool"]["testcases"] if "operator" in t for p in t["operator"].get("baselines", [])]
-sys.exit(not eval(sys.argv[2]))' "$1" "$2"
+sys.exit(not eval("(" + sys.argv[2] + ")"))' "$1" "$2"
 }
 is() { # STATUS: the exit status of the last run
     [ "$status" -eq "$1" ]
