@@ -154,10 +154,12 @@ out:
     return st;
 }
 
-static enum bw_status make_events(struct bw_lane *lane)
+enum bw_status bw_gpu_lane_open_stream(struct bw_lane *lane)
 {
     enum bw_status st = BW_OK;
 
+    TRY(bw_gpu_use(lane->gpu));
+    TRY(CU(cu.StreamCreate(&lane->stream, CU_STREAM_NON_BLOCKING)));
     lane->events = calloc(BW_ROUND_SAMPLES_MAX + 1, sizeof(CUevent));
     if (lane->events == NULL) {
         return bw_errno("no memory for events");
@@ -188,9 +190,7 @@ enum bw_status bw_gpu_lane_prepare(struct bw_lane *lane)
         return BW_OK; /* elsewhere */
     }
     lane->work = bw_session_slip(lane->session, lane->gpu->ordinal, lane->number, 2);
-    TRY(bw_gpu_use(lane->gpu));
-    TRY(CU(cu.StreamCreate(&lane->stream, CU_STREAM_NON_BLOCKING)));
-    TRY(make_events(lane));
+    TRY(bw_gpu_lane_open_stream(lane));
 out:
     return st;
 }

@@ -13,6 +13,8 @@
 int bw_gpu_lane_owner(const struct bw_lane *lane, struct bw_end end);
 /* The chase's list: written by one kernel of the memory's owner. */
 enum bw_status bw_gpu_lane_build_list(struct bw_lane *lane);
+/* Stream and events of lane->gpu; bw_gpu_lane_finish() closes them, also after a failure. */
+enum bw_status bw_gpu_lane_open_stream(struct bw_lane *lane);
 enum bw_status bw_gpu_lane_prepare(struct bw_lane *lane);
 enum bw_status bw_gpu_lane_fill(struct bw_lane *lane, const struct bw_round *round);
 /* Hold the stream behind warm-up and poison; the start event follows. */

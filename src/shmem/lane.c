@@ -8,8 +8,6 @@
 
 #include "bwtool/log.h"
 
-#include <stdlib.h>
-
 static struct shmem_program *program_of(const struct bw_lane *lane)
 {
     return lane->lane_plan->program;
@@ -41,16 +39,8 @@ static enum bw_status prepare(struct bw_lane *lane)
         return BW_OK;
     }
     lane->gpu = program->c->rank[r].gpu;
-    TRY(bw_gpu_use(lane->gpu));
-    TRY(CU(cu.StreamCreate(&lane->stream, CU_STREAM_NON_BLOCKING)));
+    TRY(bw_gpu_lane_open_stream(lane));
     TRY(shmem_side_open(&program->side[r], program->c, r));
-    lane->events = calloc(BW_ROUND_SAMPLES_MAX + 1, sizeof(CUevent));
-    if (lane->events == NULL) {
-        return bw_errno("no memory for events");
-    }
-    for (; lane->event_count < BW_ROUND_SAMPLES_MAX + 1; lane->event_count++) {
-        TRY(CU(cu.EventCreate(&lane->events[lane->event_count], CU_EVENT_DEFAULT)));
-    }
 out:
     return st;
 }

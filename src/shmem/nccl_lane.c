@@ -50,21 +50,24 @@ static enum bw_status prepare(struct bw_lane *lane)
 {
     struct nccl_program *program = program_of(lane);
     const int r = lane->lane_plan->issuer;
-    enum bw_status st = BW_OK;
 
     program->lanes[r] = lane;
     lane->gpu = program->c->rank[r].gpu;
     lane->bytes = program->c->message_bytes;
     lane->unit = 1;
     lane->entries_per_copy = program->mode == BASELINE_GRAPH ? 1 : ENTRIES_OF_CALL;
-    TRY(bw_gpu_use(lane->gpu));
-    TRY(CU(cu.StreamCreate(&lane->stream, CU_STREAM_NON_BLOCKING)));
-    lane->events = calloc(BW_ROUND_SAMPLES_MAX + 1, sizeof(CUevent));
-    if (lane->events == NULL) {
-        return bw_errno("no memory for events");
-    }
-    for (; lane->event_count < BW_ROUND_SAMPLES_MAX + 1; lane->event_count++) {
-        TRY(CU(cu.EventCreate(&lane->events[lane->event_count], CU_EVENT_DEFAULT)));
+    return bw_gpu_lane_open_stream(lane);
+}
+
+/* Until all GPUs have done what no gate holds. */
+static enum bw_status wait_all(const struct nccl_program *program, const char *what)
+{
+    const uint64_t patience_ns = 60ULL * 1000 * 1000 * 1000;
+    enum bw_status st = BW_OK;
+
+    for (int r = 0; r < program->lane_count; r++) {
+        TRY(use(program, r));
+        TRY(bw_stream_wait(program->lanes[r]->stream, patience_ns, what));
     }
 out:
     return st;
@@ -73,16 +76,12 @@ out:
 /* The first calls connect the GPUs and wait for each other: never behind a gate. */
 static enum bw_status connect(struct nccl_program *program)
 {
-    const uint64_t patience_ns = 60ULL * 1000 * 1000 * 1000;
     enum bw_status st = BW_OK;
 
     for (int i = 0; i < SHMEM_WARM; i++) {
         TRY(nccl_call(program));
     }
-    for (int r = 0; r < program->lane_count; r++) {
-        TRY(use(program, r));
-        TRY(bw_stream_wait(program->lanes[r]->stream, patience_ns, "NCCL's first calls"));
-    }
+    TRY(wait_all(program, "NCCL's first calls"));
     program->is_connected = true;
 out:
     return st;
@@ -163,7 +162,6 @@ out:
 /* What must not happen behind a gate; the first launch of a graph brings it to the GPU. */
 static enum bw_status make_ready(struct nccl_program *program, const struct bw_round *round)
 {
-    const uint64_t patience_ns = 60ULL * 1000 * 1000 * 1000;
     enum bw_status st = BW_OK;
 
     if (!program->is_connected) {
@@ -174,10 +172,7 @@ static enum bw_status make_ready(struct nccl_program *program, const struct bw_r
     }
     TRY(capture(program, round->copies));
     TRY(queue_iterations(program, round->copies));
-    for (int r = 0; r < program->lane_count; r++) {
-        TRY(use(program, r));
-        TRY(bw_stream_wait(program->lanes[r]->stream, patience_ns, "a graph's first launch"));
-    }
+    TRY(wait_all(program, "a graph's first launch"));
 out:
     return st;
 }
