@@ -5,24 +5,10 @@
 set -u
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=operators_lib.sh
+. "$(dirname "$0")/operators_lib.sh"
 need_simulator
-
-# on GPUS ARGS...: run there; what it says is in $work/out and $work/err.
-on() {
-    local gpus=$1
-    shift
-    printf 'gpus %d\ninclude %s/tests/sim/machines/h200.txt\n%s\n' "$gpus" "$root" "${more-}" \
-        >"$work/machine"
-    LD_LIBRARY_PATH=$build/sim SIM_MACHINE=$work/machine timeout 120 \
-        "$bwtool" -i 1 --loopCount 2 "$@" >"$work/out" 2>"$work/err"
-}
-
-expect() { # STATUS ACTUAL
-    if [ "$1" -ne "$2" ]; then
-        echo "exit status $2, not $1"
-        cat "$work/err"
-    fi
-}
+copies=2
 
 has() { # EXPRESSION: some line of the output is it
     grep -Eq "$1" "$work/out" || {

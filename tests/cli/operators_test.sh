@@ -6,22 +6,8 @@
 set -u
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
-
-# on GPUS ARGS...: run there; what it says is in $work/out and $work/err.
-on() {
-    local gpus=$1
-    shift
-    printf 'gpus %d\ninclude %s/tests/sim/machines/h200.txt\n' "$gpus" "$root" >"$work/machine"
-    LD_LIBRARY_PATH=$build/sim SIM_MACHINE=$work/machine timeout 120 \
-        "$bwtool" -i 1 --loopCount 1 "$@" >"$work/out" 2>"$work/err"
-}
-
-expect() { # STATUS ACTUAL
-    if [ "$1" -ne "$2" ]; then
-        echo "exit status $2, not $1"
-        cat "$work/err"
-    fi
-}
+# shellcheck source-path=SCRIPTDIR source=operators_lib.sh
+. "$(dirname "$0")/operators_lib.sh"
 
 for gpus in 1 2 3 4 8; do
     {
@@ -55,23 +41,14 @@ done
     grep -q 'placement A would not be honest' "$work/err" || cat "$work/err"
 } | verdict "an impossible placement is an error that explains itself"
 
-# Fault kinds are those of tests/sim/kernels/shmem_faults.h, then the rank.
+# Of a fault: its kind in tests/sim/kernels/shmem_faults.h and the rank, an operator, what is said.
 while read -r fault row what; do
     {
         SIM_SHMEM_FAULT=$fault on 2 -t "$row" -b 2K
         expect 1 $?
         grep -Eq "$what" "$work/err" || cat "$work/err"
     } | verdict "fault $fault in $row is seen"
-done <<'END'
-1:1 shmem_all_gather_push gave up
-2:1 shmem_all_gather_push gave up
-11:1 shmem_broadcast_push are wrong
-12:0 shmem_reduce_scatter_tiles are wrong
-4:1 shmem_all_gather_ll gave up
-13:0 shmem_all_gather_ll are wrong
-3:0 shmem_all_reduce_poison are wrong
-2:0 shmem_barrier gave up
-END
+done <"$root/tests/operator_faults.txt"
 
 {
     on 2 -t shmem_all_reduce -b 2K --corrupt-word 77

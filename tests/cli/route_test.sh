@@ -5,23 +5,9 @@
 set -u
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=operators_lib.sh
+. "$(dirname "$0")/operators_lib.sh"
 need_simulator
-
-# on GPUS ARGS...: run there, small; what it says is in $work/out and $work/err.
-on() {
-    local gpus=$1
-    shift
-    printf 'gpus %d\ninclude %s/tests/sim/machines/h200.txt\n' "$gpus" "$root" >"$work/machine"
-    LD_LIBRARY_PATH=$build/sim SIM_MACHINE=$work/machine timeout 120 \
-        "$bwtool" -i 1 --loopCount 1 "$@" >"$work/out" 2>"$work/err"
-}
-
-expect() { # STATUS ACTUAL
-    if [ "$1" -ne "$2" ]; then
-        echo "exit status $2, not $1"
-        cat "$work/err"
-    fi
-}
 
 # record EXPRESSION: true of each case c of the JSON record, with its routes r.
 record() {

@@ -39,16 +39,7 @@ protocol() {
         }
         (planted "$fault" "$row" "$what") </dev/null &
         pids+=($!)
-    done <<'END'
-1:1 shmem_all_gather_push gave up
-2:1 shmem_all_gather_push gave up
-11:1 shmem_broadcast_push are wrong
-12:0 shmem_reduce_scatter_tiles are wrong
-4:1 shmem_all_gather_ll gave up
-13:0 shmem_all_gather_ll are wrong
-3:0 shmem_all_reduce_poison are wrong
-2:0 shmem_barrier gave up
-END
+    done <"$root/tests/operator_faults.txt"
     for pid in "${pids[@]}"; do
         wait "$pid" || failed=1
     done

@@ -1,0 +1,22 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # of lib.sh
+# SPDX-License-Identifier: Apache-2.0
+# What the tests of operators share, beside lib.sh.
+
+# on GPUS ARGS...: run there, small; what it says is in $work/out and $work/err. A test may set
+# `more`, lines of the machine, and `copies`, those of a sample.
+on() {
+    local gpus=$1
+    shift
+    printf 'gpus %d\ninclude %s/tests/sim/machines/h200.txt\n%s\n' "$gpus" "$root" "${more-}" \
+        >"$work/machine"
+    LD_LIBRARY_PATH=$build/sim SIM_MACHINE=$work/machine timeout 120 \
+        "$bwtool" -i 1 --loopCount "${copies:-1}" "$@" >"$work/out" 2>"$work/err"
+}
+
+expect() { # STATUS ACTUAL
+    if [ "$1" -ne "$2" ]; then
+        echo "exit status $2, not $1"
+        cat "$work/err"
+    fi
+}
