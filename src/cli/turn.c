@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes of one of the chosen testcases: it is not run, waived, or measured. */
+#include "baseline.h"
+#include "operators.h"
+#include "ranks.h"
+#include "runner.h"
+
+#include "bwtool/clock.h"
+#include "bwtool/log.h"
+#include "bwtool/phase.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Others may wait so long while the first rank measures alone. */
+enum { ALONE_S = 7200 };
+
+static enum bw_status measure(struct runner *r, struct bw_testcase_result *result)
+{
+    struct bw_cell *cells[3] = {NULL, NULL, NULL};
+    struct bw_plan plan = {0};
+    enum bw_status st = BW_OK;
+
+    if (bw_operator_of(result->tc) != NULL) {
+        return bw_operator_run(&r->session, r->options, &r->run, result);
+    }
+    TRY(bw_session_plan(&r->session, &plan, result->tc));
+    TRY(bw_result_shape(result, &plan));
+    for (int m = 0; m < result->matrix_count; m++) {
+        cells[m] = result->matrices[m].cells;
+    }
+    bw_state_begin(r->session.state);
+    st = bw_measure_all(&r->session, &plan, &r->run.sampling, cells);
+    if (!bw_testcase_is_host(result->tc)) {
+        result->records = bw_state_end(r->session.state);
+        result->record_count = r->session.gpus.count;
+    }
+    bw_result_find_outliers(&r->run, result);
+out:
+    bw_plan_free(&plan);
+    return st;
+}
+
+static void run_one(struct runner *r, struct bw_testcase_result *result)
+{
+    const uint64_t start_ns = bw_clock_ns();
+    const struct bw_world_use before = r->world->use;
+    const struct bw_phases phases = bw_phases_so_far();
+
+    result->status = measure(r, result);
+    if (bw_has_ranks(r) && bw_ranks_take_part(result->tc)) {
+        result->shared_by = bw_session_shared_by(&r->session);
+        result->skew_ns = bw_session_skew_ns(&r->session);
+        result->use = (struct bw_world_use){r->world->use.collectives - before.collectives,
+                                            r->world->use.bytes - before.bytes,
+                                            r->world->use.seconds - before.seconds};
+    }
+    result->wall_seconds = (double)(bw_clock_ns() - start_ns) * 1e-9;
+    result->phases = bw_phases_since(&phases);
+    bw_result_set_buffer_bytes(result);
+    result->verdict = bw_result_verdict(result);
+    bw_result_set_reason(result, bw_result_first_reason(result));
+    if (result->reason == NULL && result->status != BW_OK) {
+        bw_result_set_reason(result, bw_log_reason());
+    }
+}
+
+/* Why a testcase is not run, though it exists and this machine might do; NULL if it is. */
+static const char *reason_not_to_run(const struct runner *r, const struct bw_testcase *tc)
+{
+    if (r->is_late && !bw_baseline_is_alone(&r->run)) { /* whose points say it themselves */
+        return "the time that --max-time gives was over before its turn";
+    }
+    if (bw_testcase_is_host(tc)) {
+        return NULL;
+    }
+    if (r->gpu_status != BW_OK) {
+        return bw_has_ranks(r) ? "a rank has no usable GPU or driver"
+                               : "there is no usable GPU or driver";
+    }
+    return r->is_over ? "the GPUs were lost before its turn" : NULL;
+}
+
+/*
+ * With several ranks: what needs no others is the first rank's alone, and the
+ * others wait here. True if this is one of those.
+ */
+static bool must_wait(struct runner *r, const struct bw_testcase *tc)
+{
+    const bool is_alone = bw_has_ranks(r) && tc != NULL && !bw_ranks_take_part(tc);
+
+    r->world->patience_s = is_alone ? ALONE_S : 0;
+    bw_world_tell(r->world, is_alone ? tc->name : NULL, NULL);
+    return is_alone && !bw_world_is_root(r->world);
+}
+
+void bw_take_turn(struct runner *r, const struct bw_choice *choice)
+{
+    const struct bw_testcase *tc = choice->index < 0 ? NULL : bw_all_at((size_t)choice->index);
+    struct bw_testcase_result *result = bw_run_add(&r->run, tc != NULL ? tc->name : choice->word);
+    char *waiver = NULL;
+
+    if (result == NULL) {
+        bw_error("no memory for the result of %s", tc != NULL ? tc->name : choice->word);
+        if (r->run.error == NULL && bw_log_reason() != NULL) {
+            r->run.error = strdup(bw_log_reason()); /* a testcase is not even in the record */
+        }
+        return;
+    }
+    if (must_wait(r, tc)) {
+        return;
+    }
+    result->suite = choice->suite;
+    result->buffer_bytes = r->run.sampling.buffer_bytes;
+    if (tc == NULL) {
+        result->verdict = VERDICT_NOT_FOUND;
+        result->by_index = choice->is_number;
+        result->asked_index = choice->number;
+    } else if (reason_not_to_run(r, tc) != NULL) {
+        result->verdict = VERDICT_NOT_RUN;
+        bw_result_set_reason(result, reason_not_to_run(r, tc));
+    } else if ((waiver = bw_baseline_is_alone(&r->run)
+                             ? bw_baseline_waiver(&r->run)
+                             : bw_ranks_waiver_all(&r->session, r->options, tc, choice->suite)) !=
+               NULL) {
+        result->verdict = VERDICT_WAIVED;
+        result->reason = waiver;
+    } else {
+        if (r->ops != NULL) {
+            r->ops->running(&r->report, result->name);
+        }
+        run_one(r, result);
+    }
+    if (r->ops != NULL) {
+        r->ops->testcase(&r->report, result);
+        bw_result_say_outliers(result);
+    }
+}
