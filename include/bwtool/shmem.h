@@ -38,6 +38,7 @@ struct bw_shmem_point {
     const struct bw_baseline_point *baseline; /* NULL: none; the run's own */
     unsigned rounds_checked;       /* with a fresh pattern each, before anything was timed */
     struct bw_frame_table *frames; /* --profile; NULL: not asked for, or it came to nothing */
+    bool is_unrun;                 /* --max-time was over before its turn: BW_ERR_TIMEOUT, too */
     enum bw_status status;
     char *reason;
 };

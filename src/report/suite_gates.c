@@ -213,11 +213,12 @@ static void set_correct(const struct bw_run *run, struct bw_suite_gate *gate)
 
     set(gate, true, "correctness first: every byte of every case that ran is right");
     for (size_t i = 0; i < run->testcase_count; i++) {
-        const enum bw_status st = run->testcases[i].status;
+        const struct bw_testcase_result *result = &run->testcases[i];
+        const bool has_run = result->suite != NULL && result->verdict != VERDICT_NOT_RUN;
 
-        count += bw_suite_point(&run->testcases[i]) != NULL;
-        if (run->testcases[i].suite != NULL && (st == BW_ERR_VERIFY || st == BW_ERR_TIMEOUT)) {
-            miss(gate, "%s", run->testcases[i].suite->name);
+        count += bw_suite_point(result) != NULL;
+        if (has_run && (result->status == BW_ERR_VERIFY || result->status == BW_ERR_TIMEOUT)) {
+            miss(gate, "%s", result->suite->name);
         }
     }
     if (count == 0) {

@@ -35,6 +35,9 @@ enum bw_verdict bw_result_verdict(const struct bw_testcase_result *result)
 {
     enum bw_verdict verdict = result->status == BW_OK ? VERDICT_PASSED : VERDICT_FAILED;
 
+    if (result->shmem != NULL && result->shmem->count > 0 && result->shmem->points[0].is_unrun) {
+        return VERDICT_NOT_RUN; /* nor, then, any that would have followed */
+    }
     for (int m = 0; m < result->matrix_count; m++) {
         const struct bw_matrix *matrix = &result->matrices[m];
 

@@ -130,6 +130,7 @@ static enum bw_status measure_point_all(struct job *job, uint64_t bytes, unsigne
                            st == BW_OK ? point->status : st, "choosing an operator's way"));
     describe_case(c, point);
     if (is_late_all(job)) {
+        point->is_unrun = true;
         point->status = BW_ERR_TIMEOUT;
         point->reason = strdup("not run: --max-time was over");
         free(c);

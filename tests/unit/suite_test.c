@@ -173,6 +173,16 @@ static void gates_are_met_by_all_and_by_no_less(void **state)
     result->shmem->points[0].rounds_checked = 0; /* measured, and never compared */
     assert_int_equal(count_missed(&run), 1);
     result->shmem->points[0].rounds_checked = 6;
+
+    result->status = BW_ERR_TIMEOUT; /* --max-time was over before its turn: no byte is wrong */
+    result->shmem->points[0].status = BW_ERR_TIMEOUT;
+    result->shmem->points[0].is_unrun = true;
+    result->verdict = bw_result_verdict(result);
+    assert_int_equal(result->verdict, VERDICT_NOT_RUN);
+    assert_int_equal(count_missed(&run), 1);
+    result->status = result->shmem->points[0].status = BW_OK;
+    result->verdict = VERDICT_PASSED;
+
     find(&run, "L.dispatch")->verdict = VERDICT_FAILED; /* L, and it on 8 PEs */
     assert_int_equal(count_missed(&run), 2);
     bw_run_free(&run);
