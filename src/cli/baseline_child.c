@@ -13,6 +13,7 @@
 #include "bwtool/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,15 @@ static enum bw_status tell_start(const struct teller *teller)
                      json_pack("{s:s, s:s}", "nccl_version", about.version, "nvls", about.nvls));
 }
 
+static enum bw_status tell_end(const struct teller *teller, enum bw_status st, const char *reason)
+{
+    const char *why = st == BW_OK ? "" : reason != NULL ? reason : "no reason is known";
+
+    return tell_line(
+        teller, "end",
+        json_pack("{s:b, s:b, s:s}", "ok", st == BW_OK, "absent", st == BW_WAIVED, "reason", why));
+}
+
 static enum bw_status open_all(struct teller *teller)
 {
     enum bw_status st = BW_OK;
@@ -138,8 +148,12 @@ int bw_baseline_tell_all(const struct bw_options *options)
 {
     struct teller teller = {.options = options, .fd = (int)options->baseline_fd};
     enum bw_status st = BW_OK;
+    enum bw_status told = BW_OK;
     const char *reason = NULL;
 
+    if (fcntl(teller.fd, F_GETFD) < 0) {
+        return EXIT_FAILURE; /* else what is opened next would be written to */
+    }
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* who would hear it? */
     bw_log_mute();
     bw_log_mark();
@@ -149,19 +163,15 @@ int bw_baseline_tell_all(const struct bw_options *options)
     }
     st = open_all(&teller);
     reason = st == BW_OK ? NULL : bw_log_reason();
-    if (tell_start(&teller) == BW_OK && st == BW_OK) {
+    told = tell_start(&teller);
+    if (told == BW_OK && st == BW_OK) {
         st = measure_all(&teller);
         reason = st == BW_OK ? NULL : bw_log_reason();
     }
-    (void)tell_line(&teller, "end",
-                    json_pack("{s:b, s:b, s:s}", "ok", st == BW_OK, "absent", st == BW_WAIVED,
-                              "reason",
-                              st == BW_OK      ? ""
-                              : reason != NULL ? reason
-                                               : "no reason is known"));
+    told = told == BW_OK ? tell_end(&teller, st, reason) : told;
     if (bw_run_must_not_unload()) {
         _exit(EXIT_FAILURE); /* a hung stream is waited for when it is unloaded */
     }
     close_all(&teller);
-    return st == BW_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+    return st == BW_OK && told == BW_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }
