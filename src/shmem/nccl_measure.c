@@ -18,6 +18,7 @@
  * was measured is then thrown away.
  */
 static const uint64_t gate_patience_ns = 5ULL * 1000 * 1000 * 1000;
+static const char too_late[] = "the time that --max-time gives was over before its turn";
 
 static void close_comms(struct bw_baseline_job *job)
 {
@@ -162,7 +163,18 @@ static bool is_late(const struct bw_sampling *sampling, struct bw_baseline_taken
     const bool is_over = bw_sampling_is_over(sampling);
 
     for (int w = 0; w < ways && is_over; w++) {
-        set_reason(taken[w].reason, "the time that --max-time gives was over before its turn");
+        set_reason(taken[w].reason, too_late);
+    }
+    return is_over;
+}
+
+/* The same of a whole point, of which nothing has begun. */
+static bool is_point_late(const struct bw_sampling *sampling, struct bw_baseline_point *point)
+{
+    const bool is_over = bw_sampling_is_over(sampling);
+
+    for (int k = 0; k < BASELINE_CLASSES && is_over; k++) {
+        set_reasons(point->taken[k], too_late);
     }
     return is_over;
 }
@@ -227,6 +239,9 @@ static void set_point(struct bw_baseline_job *job, struct shmem_case *c,
         }
         point->elements = c->elements;
         point->payload_bytes = c->payload_bytes;
+        if (shmem_is_routed(row->op)) {
+            bw_baseline_route_text(&c->route.shape, point->route, sizeof(point->route));
+        }
         if (api == NULL || machine.ranks < 2) {
             set_reason(point->reason, api == NULL ? why : "one GPU: nothing crosses a link");
         }
@@ -247,7 +262,6 @@ static void count_route(const struct shmem_case *c, struct bw_baseline_point *po
             bw_bus_factor_counted(bw_shmem_remote_bytes(&bytes), point->payload_bytes);
     }
     point->bus_factor = point->rank_factor[busiest];
-    bw_baseline_route_text(&c->route.shape, point->route, sizeof(point->route));
 }
 
 static enum bw_status take_point(struct bw_baseline_job *job, struct shmem_case *c,
@@ -257,6 +271,9 @@ static enum bw_status take_point(struct bw_baseline_job *job, struct shmem_case 
     struct bw_sampling own = *sampling;
     enum bw_status st = BW_OK;
 
+    if (is_point_late(sampling, point)) {
+        return BW_OK;
+    }
     /* NCCL's messages follow each other, ours begin on 16 bytes: else the places are others. */
     point->is_checked =
         !sampling->skip_verification && (c->message_bytes % 16 == 0 || shmem_is_routed(c->row->op));

@@ -193,4 +193,15 @@ check "communicators of fewer ranks that cannot be made are a failure, with the 
     'd["bwtool"]["exit_status"] == 1 and
      any("ncclCommInitAll" in (w["reason"] or "") for p in points if p["n_pes"] == 2 for w in p["ways"])'
 
+# As soon as the first are made, the time is over.
+SIM_NCCL=late nccl 3 -j --suite shmem -b 64K --baseline nccl-only --max-time 1
+check "communicators of fewer ranks are not made when the time is over" json "$work/out" \
+    'any(p["n_pes"] == 2 for p in points) and
+     all("--max-time" in w["reason"] for p in points if not p["reason"] for w in p["ways"])'
+
+run -g 2 -- --baseline-fd 9 -t shmem_put 9>&-
+check "a process of a baseline that has nobody to tell fails" is 1
+run -g 2 -- --baseline-fd 9 -t shmem_put 9>/dev/full
+check "so does one that cannot tell" is 1
+
 finish

@@ -6,6 +6,7 @@
  * way, and it waits where too many launches are queued: neither may happen
  * behind a shut gate. SIM_NCCL in the environment plants a fault:
  *   hang, die, fail, garbage   when communicators are made
+ *   late                       more than a second goes by; then, as fail_again
  *   fail_again                 when they are made for other ranks after that
  *   fail_call, die_call        when all_gather is called
  *   hang_call                  all_gather's call does not return
@@ -150,7 +151,11 @@ EXPORT int ncclCommInitAll(struct comm **comms, int count, const int *devices)
         printf("NCCL INFO words on standard output\n");
         fflush(stdout);
     }
-    if (has_fault("fail") || (has_fault("fail_again") && times++ > 0) || count > SIM_NCCL_RANKS) {
+    if (has_fault("late")) {
+        (void)usleep(1100 * 1000);
+    }
+    if (has_fault("fail") || count > SIM_NCCL_RANKS ||
+        ((has_fault("fail_again") || has_fault("late")) && times++ > 0)) {
         return INTERNAL;
     }
     for (int i = 0; i < count; i++) {
