@@ -88,12 +88,13 @@ struct bw_session {
     struct bw_gate *gate;
     struct bw_state *state; /* of the GPUs; NULL: not watched */
     bool has_gpus;
-    struct bw_world alone;  /* for testcases of one process */
-    int own;                /* this rank's GPU; 0 in one process */
-    struct bw_ranks *ranks; /* what all ranks have and share; NULL in one process */
-    bool is_multicast_off;  /* by the options */
-    struct bw_twins *twins; /* per GPU: kernels with frames; NULL: not loaded */
-    uint32_t seed;          /* of patterns that all ranks must know; the same in all ranks */
+    struct bw_world alone;          /* for testcases of one process */
+    int own;                        /* this rank's GPU; 0 in one process */
+    struct bw_ranks *ranks;         /* what all ranks have and share; NULL in one process */
+    bool is_multicast_off;          /* by the options */
+    struct bw_multicast_area *area; /* behind a multicast address; NULL: nothing asked for it */
+    struct bw_twins *twins;         /* per GPU: kernels with frames; NULL: not loaded */
+    uint32_t seed; /* of patterns that all ranks must know; the same in all ranks */
 };
 
 /*
@@ -106,14 +107,22 @@ enum bw_status bw_session_open_all(struct bw_session *session, struct bw_world *
 /* Zeroed or half-opened is fine. Collective. */
 void bw_session_close_all(struct bw_session *session);
 
+/* What operators need of each rank, in bytes. */
+struct bw_operator_needs {
+    uint64_t window_bytes;    /* that all ranks map; in one process it comes from elsewhere */
+    uint64_t multicast_bytes; /* behind a multicast address */
+};
+
 /*
- * Memory that all ranks map, as much as these testcases need, and operators
- * `window_bytes` of each rank: once a run, before the first of them. That it cannot be shared is no
- * error here, but the testcases' waiver or reason. In one process: nothing. Collective.
+ * Memory that all ranks map, as much as these testcases and operators need,
+ * and memory behind a multicast address, this in one process, too: once a run,
+ * before the first of them. That it cannot be had is no error here, but the
+ * testcases' waiver or reason. Collective.
  */
 enum bw_status bw_session_share_all(struct bw_session *session,
                                     const struct bw_testcase *const *cases, size_t count,
-                                    uint64_t window_bytes, const struct bw_sampling *sampling);
+                                    const struct bw_operator_needs *needs,
+                                    const struct bw_sampling *sampling);
 
 /* What a rank's GPU and host have for sharing memory. */
 struct bw_rank_info {
@@ -140,6 +149,8 @@ enum bw_status bw_session_choose_gpu(const struct bw_world *world, const struct 
  * caller frees; NULL if they do, or if that failed. Not in one process.
  */
 char *bw_session_unshared(const struct bw_session *session);
+/* Why there is no memory behind a multicast address, in words; NULL: there is. */
+const char *bw_session_no_multicast(const struct bw_session *session);
 /* By what the ranks share memory ("POSIX file descriptor"); NULL if they do not. */
 const char *bw_session_shared_by(const struct bw_session *session);
 /* How far apart the ranks' streams start, at most, in ns; NAN if that is not known. */

@@ -15,6 +15,9 @@
 /* True if the driver has the entry points that this needs. */
 bool bw_multicast_is_there(void);
 
+/* True if NCCL_NVLS_ENABLE=0: NCCL's variable speaks for the whole machine. */
+bool bw_multicast_is_off(void);
+
 /* Sizes and offsets are multiples of this, for `bytes` bytes on so many GPUs. */
 CUresult bw_multicast_granularity(enum bw_share_kind kind, int gpus, size_t bytes,
                                   size_t *granularity);

@@ -96,7 +96,7 @@ enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_se
     const struct bw_testcase **cases =
         calloc(selection->count + 1, sizeof(const struct bw_testcase *));
     enum bw_status st = BW_OK;
-    uint64_t window_bytes = 0;
+    struct bw_operator_needs needs = {0};
     size_t count = 0;
 
     st = cases == NULL ? bw_errno("no memory for a list of testcases") : BW_OK;
@@ -106,16 +106,16 @@ enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_se
         const struct bw_testcase *tc = index < 0 ? NULL : bw_all_at((size_t)index);
 
         if (tc != NULL && bw_operator_of(tc) != NULL && session->ranks != NULL) {
-            const uint64_t needs =
+            const uint64_t own =
                 bw_operator_window_bytes(session, options, tc, selection->choices[i].suite);
 
-            window_bytes = needs > window_bytes ? needs : window_bytes;
+            needs.window_bytes = own > needs.window_bytes ? own : needs.window_bytes;
         } else if (tc != NULL && bw_testcase_is_multinode(tc)) {
             cases[count++] = tc;
         }
     }
-    if (count > 0 || window_bytes > 0) {
-        TRY(bw_session_share_all(session, cases, count, window_bytes, sampling));
+    if (count > 0 || needs.window_bytes > 0) {
+        TRY(bw_session_share_all(session, cases, count, &needs, sampling));
     }
 out:
     free(cases);

@@ -2,6 +2,7 @@
 #include "bwtool/gpu.h"
 
 #include "bwtool/log.h"
+#include "bwtool/multicast.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,13 +84,9 @@ static bool ask_if(CUdevice_attribute which, CUdevice dev)
     return cu.DeviceGetAttribute(&value, which, dev) == CUDA_SUCCESS && value != 0;
 }
 
-/* Multicast can be switched off by NCCL's variable, which then speaks for the whole machine. */
 static bool has_multicast(CUdevice dev)
 {
-    const char *nvls = getenv("NCCL_NVLS_ENABLE");
-
-    return (nvls == NULL || strcmp(nvls, "0") != 0) &&
-           ask_if(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, dev);
+    return !bw_multicast_is_off() && ask_if(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, dev);
 }
 
 static enum bw_status describe_pci(struct bw_gpu *gpu)

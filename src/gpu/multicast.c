@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bwtool/multicast.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 bool bw_multicast_is_there(void)
 {
     return cu.MulticastCreate != NULL && cu.MulticastAddDevice != NULL &&
            cu.MulticastBindMem != NULL && cu.MulticastUnbind != NULL &&
            cu.MulticastGetGranularity != NULL && bw_share_is_there();
+}
+
+bool bw_multicast_is_off(void)
+{
+    const char *nvls = getenv("NCCL_NVLS_ENABLE");
+
+    return nvls != NULL && strcmp(nvls, "0") == 0;
 }
 
 static CUmulticastObjectProp properties(enum bw_share_kind kind, int gpus, size_t bytes)

@@ -2,6 +2,7 @@
 #include "gpu_lane.h"
 
 #include "gate.h"
+#include "multicast_area.h"
 #include "params.h"
 #include "pool.h"
 #include "ranks.h"
@@ -63,7 +64,7 @@ static enum bw_status take_dst(struct bw_lane *lane, struct bw_path *path)
     enum bw_status st = BW_OK;
 
     if (path->dst_end.mem == MEM_MULTICAST) {
-        return bw_ranks_take_multicast(lane->session->ranks, &path->dst, &path->seen);
+        return bw_multicast_area_take(lane->session, &path->dst, &path->seen);
     }
     TRY(take(lane, path->dst_end, &path->dst));
     path->seen = path->dst;

@@ -2,6 +2,7 @@
 /* The one loop that measures: all timing rules meet here. */
 #include "crew.h"
 #include "gate.h"
+#include "multicast_area.h"
 #include "pool.h"
 #include "ranks.h"
 #include "sampler.h"
@@ -54,6 +55,7 @@ enum bw_status bw_crew_open(struct bw_crew *crew, struct bw_session *session,
     }
     if (crew->is_shared) {
         bw_ranks_begin(session->ranks, session->world->ranks);
+        bw_multicast_area_begin(session->area);
     }
     for (size_t i = 0; i < launch->lane_count; i++) {
         const struct bw_lane_plan *lane_plan = &plan->lanes[launch->lane + i];

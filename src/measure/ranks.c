@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ranks.h"
 
+#include "multicast_area.h"
+
 #include "bwtool/clock.h"
 #include "bwtool/log.h"
+#include "bwtool/multicast.h"
 #include "bwtool/text.h"
 
 #include <dirent.h>
@@ -47,7 +50,6 @@ static bool has_imex_channel(void)
 static enum bw_status find_facts(struct bw_rank_facts *facts, const struct bw_session *session)
 {
     const struct bw_gpu *gpu = &session->gpus.gpus[session->own];
-    const char *nvls = getenv("NCCL_NVLS_ENABLE");
     size_t free_bytes = 0;
     size_t total = 0;
     size_t granularity = 0;
@@ -60,7 +62,7 @@ static enum bw_status find_facts(struct bw_rank_facts *facts, const struct bw_se
     facts->has_multicast = gpu->has_multicast;
     facts->sm_count = gpu->sm_count;
     facts->has_bulk = bw_kernel_has_bulk(gpu);
-    facts->is_multicast_off = nvls != NULL && strcmp(nvls, "0") == 0;
+    facts->is_multicast_off = bw_multicast_is_off();
     facts->has_imex_channel = has_imex_channel();
     facts->fabric = bw_nvml_fabric(gpu->uuid);
     (void)snprintf(facts->uuid, sizeof(facts->uuid), "%s", gpu->uuid);
@@ -125,7 +127,7 @@ enum bw_status bw_ranks_open_all(struct bw_ranks *ranks, struct bw_session *sess
         .rank = world->rank, .host_rank = world->host_rank, .seed = bw_clock_ns()};
     enum bw_status st = BW_OK;
 
-    *ranks = (struct bw_ranks){.status = BW_WAIVED, .multicast.status = BW_WAIVED};
+    *ranks = (struct bw_ranks){.status = BW_WAIVED};
     (void)snprintf(mine.host, sizeof(mine.host), "%.63s", world->host);
     ranks->facts = calloc(count, sizeof(*ranks->facts));
     ranks->shares = calloc(count, sizeof(*ranks->shares));
@@ -148,7 +150,7 @@ void bw_ranks_close_all(struct bw_ranks *ranks, struct bw_session *session)
 {
     /* Nobody unmaps while another rank's GPU may still read or write. */
     (void)bw_world_agree_all(session->world, BW_OK, "before giving back shared memory");
-    bw_ranks_close_multicast(session);
+    bw_multicast_area_close(session);
     for (int i = session->world->ranks; ranks->shares != NULL && i-- > 0;) {
         bw_share_close(&ranks->shares[i]);
     }
@@ -157,7 +159,6 @@ void bw_ranks_close_all(struct bw_ranks *ranks, struct bw_session *session)
     free(ranks->shares);
     free(ranks->taken);
     free(ranks->reason);
-    free(ranks->multicast.reason);
     *ranks = (struct bw_ranks){0};
 }
 
@@ -230,7 +231,6 @@ unsigned bw_ranks_multicast_slots(const struct bw_plan *plan)
 void bw_ranks_begin(struct bw_ranks *ranks, int count)
 {
     memset(ranks->taken, 0, (size_t)count * sizeof(*ranks->taken));
-    ranks->multicast.taken = 0;
 }
 
 enum bw_status bw_ranks_take(struct bw_ranks *ranks, int rank, CUdeviceptr *ptr)

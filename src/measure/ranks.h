@@ -27,17 +27,6 @@ struct bw_rank_facts {
     char host[64], uuid[48], pci[20];
 };
 
-/* Memory of all ranks behind one address. */
-struct bw_ranks_multicast {
-    enum bw_status status; /* BW_OK: it was tried, and works */
-    char *reason;          /* else why not; the same in all ranks */
-    struct bw_share object, memory;
-    bool is_bound;
-    size_t slot_bytes;
-    unsigned slots, taken;
-    uint64_t width; /* bytes of a store: 16 or 4 */
-};
-
 /* One rank's part of the exchange. */
 struct bw_rank_offer {
     int32_t status;
@@ -59,7 +48,6 @@ struct bw_ranks {
     unsigned *taken; /* by rank, in this launch */
     double open_ms;
     double skew_ns; /* the furthest that a rank's stream was found to start from rank 0's */
-    struct bw_ranks_multicast multicast;
 };
 
 /* Beginning of every rank's memory: flags that other GPUs write or poll (params.h). */
@@ -92,17 +80,6 @@ enum bw_status bw_ranks_take(struct bw_ranks *ranks, int rank, CUdeviceptr *ptr)
 enum bw_status bw_ranks_window(const struct bw_ranks *ranks, int rank, uint64_t bytes,
                                CUdeviceptr *ptr);
 
-/*
- * `slots` buffers that a store to one address writes in all ranks. That there
- * is none is no error: multicast.reason then says why. Collective.
- */
-void bw_ranks_open_multicast_all(struct bw_session *session, unsigned slots, uint64_t buffer_bytes);
-/* Once nobody's GPU uses it any more. Not collective. */
-void bw_ranks_close_multicast(struct bw_session *session);
-
 /* Find ranks->skew_ns, by a gate for each rank. Collective. */
 enum bw_status bw_ranks_find_skew_all(struct bw_session *session);
-
-/* The next of those buffers: where all are written, and where this rank's own is. */
-enum bw_status bw_ranks_take_multicast(struct bw_ranks *ranks, CUdeviceptr *all, CUdeviceptr *own);
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ranks' memory: each makes its own, offers it to all at once, and maps the others'. */
 #include "gate.h"
+#include "multicast_area.h"
 #include "params.h"
 #include "ranks.h"
 #include "session.h"
@@ -252,17 +253,23 @@ static void open_gate(struct bw_session *session, enum bw_status *st)
 
 enum bw_status bw_session_share_all(struct bw_session *session,
                                     const struct bw_testcase *const *cases, size_t count,
-                                    uint64_t window_bytes, const struct bw_sampling *sampling)
+                                    const struct bw_operator_needs *needs,
+                                    const struct bw_sampling *sampling)
 {
     struct bw_world *world = session->world;
     struct bw_ranks *ranks = session->ranks;
     struct sharing s = {.ranks = ranks, .session = session, .fd = -1, .pass.listener = -1};
     const uint64_t start_ns = bw_clock_ns();
     unsigned slots = count > 0 ? 2 : 0;
-    unsigned multicast_slots = 0;
+    struct bw_multicast_want want = {.buffer_bytes = sampling->buffer_bytes,
+                                     .operator_bytes = needs->multicast_bytes};
     enum bw_status st = BW_OK;
 
-    if (ranks == NULL || ranks->facts == NULL) {
+    session->is_multicast_off = sampling->no_multicast;
+    if (ranks == NULL) {
+        return bw_multicast_area_open_all(session, &want);
+    }
+    if (ranks->facts == NULL) {
         return BW_OK;
     }
     bw_log_mark();
@@ -270,9 +277,8 @@ enum bw_status bw_session_share_all(struct bw_session *session,
     if (ranks->kind == SHARE_NONE) {
         return BW_OK;
     }
-    session->is_multicast_off = sampling->no_multicast;
-    find_slots(cases, count, world->ranks, &slots, &multicast_slots);
-    find_size(&s, slots, sampling->buffer_bytes, window_bytes);
+    find_slots(cases, count, world->ranks, &slots, &want.slots);
+    find_size(&s, slots, sampling->buffer_bytes, needs->window_bytes);
     st = exchange_all(&s);
     if (st == BW_OK) {
         open_gate(session, &st);
@@ -294,8 +300,5 @@ enum bw_status bw_session_share_all(struct bw_session *session,
                    ranks->open_ms, ranks->skew_ns);
     }
     end_sharing(&s);
-    if (st == BW_OK && multicast_slots > 0) {
-        bw_ranks_open_multicast_all(session, multicast_slots, sampling->buffer_bytes);
-    }
-    return BW_OK;
+    return st == BW_OK ? bw_multicast_area_open_all(session, &want) : BW_OK;
 }

@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include "gate.h"
+#include "multicast_area.h"
 #include "pool.h"
 #include "ranks.h"
 
@@ -256,6 +257,7 @@ void bw_session_close_all(struct bw_session *session)
         bw_ranks_close_all(session->ranks, session);
         free(session->ranks);
     }
+    bw_multicast_area_close(session);
     bw_pool_free(session->pool);
     for (int i = 0; session->benches != NULL && i < session->gpus.count; i++) {
         close_bench(session, i);

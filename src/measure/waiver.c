@@ -2,6 +2,7 @@
 /* What a testcase needs, held against what the machine has. */
 #include "bwtool/measure.h"
 
+#include "multicast_area.h"
 #include "ranks.h"
 
 #include "bwtool/nvml.h"
@@ -67,6 +68,16 @@ char *bw_session_unshared(const struct bw_session *session)
     return NULL;
 }
 
+const char *bw_session_no_multicast(const struct bw_session *session)
+{
+    const struct bw_multicast_area *area = session->area;
+
+    if (area != NULL && area->status == BW_OK) {
+        return NULL;
+    }
+    return area != NULL && area->reason != NULL ? area->reason : "there is no multicast";
+}
+
 static char *why_not_shared(const struct bw_session *session, const struct bw_testcase *tc)
 {
     char *reason = bw_session_unshared(session);
@@ -75,12 +86,9 @@ static char *why_not_shared(const struct bw_session *session, const struct bw_te
         return reason;
     }
     if ((bw_testcase_needs(tc) & NEED_MULTICAST) != 0) {
-        const struct bw_ranks_multicast *multicast = &session->ranks->multicast;
+        const char *why = bw_session_no_multicast(session);
 
-        return multicast->status == BW_OK
-                   ? NULL
-                   : bw_text_reason("%s", multicast->reason != NULL ? multicast->reason
-                                                                    : "there is no multicast");
+        return why == NULL ? NULL : bw_text_reason("%s", why);
     }
     return NULL;
 }
