@@ -5,17 +5,19 @@
 usage: mutants.py BUILD_FOLDER [--only PATTERN]
 
 BUILD_FOLDER holds the simulated driver and the kernels' image. Each fault is
-an edit of one file in a scratch copy: what needs to be is built anew, then run
-the folder's unit tests and a short set of golden command lines. With --only,
-only faults whose file or edit the pattern matches.
+an edit of one file in a scratch copy, of which each core has one: what needs to
+be is built anew, then run the folder's unit tests and a short set of golden
+command lines. With --only, only faults whose file or edit the pattern matches.
 """
 
 import os
+import queue
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GOLDEN = ("^(dry_run_4|text_2|json_2|verbose|waived_json|partial_peer|unequal_ways|operators|"
@@ -113,7 +115,7 @@ class Scratch:
 
     def make(self, tests):
         names = ["bwtool"] + [f"{t}_test" for t in tests]
-        return call(["make", "-C", self.build, "-j", str(os.cpu_count()), *names]) == 0
+        return call(["make", "-C", self.build, *names]) == 0
 
     def why_caught(self, tests):
         """The first test that fails; None if all pass."""
@@ -128,36 +130,63 @@ class Scratch:
             return "cli/golden_test"
         return None
 
+    def is_sound(self, tests):
+        return self.make(tests) and self.why_caught(tests) is None
+
+    def plant(self, file, old, new, tests):
+        """What came of one fault, and whether it was seen."""
+        path = os.path.join(self.source, file)
+        with open(path, encoding="utf-8") as source:
+            text = source.read()
+        if old not in text:
+            return "not to be planted", False
+        with open(path, "w", encoding="utf-8") as source:
+            source.write(text.replace(old, new, 1))
+        why = self.why_caught(tests) if self.make(tests) else "it cannot be built"
+        with open(path, "w", encoding="utf-8") as source:
+            source.write(text)
+        return why or "not seen", why not in (None, "it cannot be built")
+
+
+def plant_all(faults, scratches):
+    """Prints a line a fault; how many were not seen."""
+    free = queue.Queue()
+    for scratch in scratches:
+        free.put(scratch)
+
+    def one(fault):
+        file, old, new, tests = fault
+        scratch = free.get()
+        try:
+            why, is_seen = scratch.plant(file, old, new, tests.split())
+        finally:
+            free.put(scratch)
+        edit = f"{file}: {' '.join(old.split())} -> {' '.join(new.split())}"
+        return f"{'ok' if is_seen else 'not ok'} {edit}: {why}", is_seen
+
+    missed = 0
+    with ThreadPoolExecutor(len(scratches)) as pool:
+        for done in as_completed([pool.submit(one, fault) for fault in faults]):
+            line, is_seen = done.result()
+            missed += not is_seen
+            print(line, flush=True)
+    return missed
+
 
 def main(words):
     only = words[words.index("--only") + 1] if "--only" in words else ""
     faults = [f for f in FAULTS if re.search(only, f[0] + " " + f[1])]
-    caught = missed = 0
+    every = sorted({t for *_, names in faults for t in names.split()})
+    build = os.path.realpath(words[0])
     with tempfile.TemporaryDirectory() as folder:
-        scratch = Scratch(folder, os.path.realpath(words[0]))
-        every = sorted({t for *_, names in faults for t in names.split()})
-        if not scratch.make(every) or scratch.why_caught(every) is not None:
-            print("not ok without a fault the tests fail, or nothing can be built")
-            return 1
-        for file, old, new, tests in faults:
-            path = os.path.join(scratch.source, file)
-            with open(path, encoding="utf-8") as source:
-                text = source.read()
-            name = f"{file}: {' '.join(old.split())} -> {' '.join(new.split())}"
-            why = None
-            if old in text:
-                with open(path, "w", encoding="utf-8") as source:
-                    source.write(text.replace(old, new, 1))
-                if scratch.make(tests.split()):
-                    why = scratch.why_caught(tests.split())
-                else:
-                    print("    it cannot be built")
-                with open(path, "w", encoding="utf-8") as source:
-                    source.write(text)
-            caught, missed = caught + (why is not None), missed + (why is None)
-            print(f"ok {name}: {why}" if why else f"not ok {name}: not seen, or not to be planted")
-            sys.stdout.flush()
-    print(f"{caught} faults caught, {missed} missed")
+        scratches = [Scratch(os.path.join(folder, str(i)), build)
+                     for i in range(os.cpu_count() or 1)]
+        with ThreadPoolExecutor(len(scratches)) as pool:
+            if not all(pool.map(lambda scratch: scratch.is_sound(every), scratches)):
+                print("not ok without a fault the tests fail, or nothing can be built")
+                return 1
+        missed = plant_all(faults, scratches)
+    print(f"{len(faults) - missed} faults caught, {missed} missed")
     return missed != 0
 
 
