@@ -29,14 +29,19 @@ done
 packages_for_build | need_packages
 packages_for_tests | need_packages
 packages_for_coverage | need_packages
-image=()
+# Kernels that were compiled before, of GPUs and of CPUs.
+kernels=()
 if [ -e "$root/build/kernels.fatbin" ]; then
-    image=("-DBWTOOL_FATBIN=$root/build/kernels.fatbin")
+    kernels+=("-DBWTOOL_FATBIN=$root/build/kernels.fatbin")
+fi
+if [ -e "$root/build-test/sim/libsim_kernels.a" ]; then
+    kernels+=("-DSIM_KERNELS=$root/build-test/sim/libsim_kernels.a")
 fi
 one=$root/build-coverage several=$root/build-coverage-mpi
 common=(-DCMAKE_BUILD_TYPE=Debug -DBWTOOL_TESTS=ON -DBWTOOL_COVERAGE=ON)
-build "$one" "${common[@]}" "${image[@]}"
-build "$several" "${common[@]}" -DBWTOOL_MPI=ON "-DBWTOOL_FATBIN=$one/kernels.fatbin"
+build "$one" "${common[@]}" "${kernels[@]}"
+build "$several" "${common[@]}" -DBWTOOL_MPI=ON "-DBWTOOL_FATBIN=$one/kernels.fatbin" \
+    "-DSIM_KERNELS=$one/sim/libsim_kernels.a" "${kernels[@]}"
 if ! $keep; then
     find "$one" "$several" -name '*.gcda' -delete
 fi

@@ -172,6 +172,36 @@ END
     grep -q -- '--- 1 != 2' "$work/cases" || echo "a failing program's output is not shown"
 } | verdict "a line a case, and each ending is counted"
 
+# In a shell of its own: it counts in variables of the same names.
+# shellcheck disable=SC2016
+root=$root work=$work bash -euc '. "$root/scripts/cases.sh"
+    part first
+    lines "a " printf "ok one\nnot ok two\nwhy\n"
+    lines "b " sh -c "echo ok one; exit 3"
+    lines "c " true
+    printf "%s\n" "$root/src" "$root/no such" >"$work/list"
+    part second
+    each "d " "$work/list" test -d
+    : >"$work/list"
+    each "e " "$work/list" test -d
+    part
+    echo "$passed $failed"' >"$work/cases" 2>&1 </dev/null
+sed 's/: [0-9]* s,/: S s,/' "$work/cases" | sort >"$work/sorted"
+sort <<'END' | diff - "$work/sorted" | verdict "cases of commands are counted"
+ok     a one
+FAILED a two
+       why
+ok     b one
+FAILED b exit status 3
+FAILED c no case
+part   first: S s, 2 passed, 3 failed
+ok     d src
+FAILED d no such
+FAILED e no case
+part   second: S s, 1 passed, 2 failed
+3 5
+END
+
 {
     "$root/scripts/test.sh" --some </dev/null >"$work/out" 2>&1 && echo "it is taken"
     grep -q "unknown word '--some'" "$work/out" || cat "$work/out"

@@ -1,0 +1,48 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# What test.sh --all does beyond what every change must pass; sourced by it.
+# shellcheck disable=SC2154 # root, image, kernels: test.sh's
+
+part 'planted faults'
+lines 'planted ' python3 "$root/scripts/mutants.py" "$root/build-test"
+
+part torture
+lines 'torture ' python3 "$root/tests/torture/torture.py" \
+    "$root/build-test/bwtool" "$root/build-test" --all
+
+part 'sanitized torture'
+lines 'sanitized torture ' python3 "$root/tests/torture/torture.py" \
+    "$root/build-asan/bwtool" "$root/build-asan"
+
+part clang
+CC=clang build "$root/build-clang" -DCMAKE_BUILD_TYPE=Debug -DBWTOOL_TESTS=ON "$image" "$kernels"
+cases 'clang ' "$root/build-clang" -R '^unit/'
+
+part libfuzzer
+CC=clang build "$root/build-fuzz" -DCMAKE_BUILD_TYPE=Debug -DBWTOOL_TESTS=ON -DBWTOOL_FUZZ=ON \
+    "$image" "$kernels"
+cases 'libfuzzer ' "$root/build-fuzz" -R '^fuzz/'
+
+part clang-tidy
+tidy() { # FOLDER NAMES: the sources that FOLDER compiles and whose path matches NAMES
+    sed -n 's|.*"file": "\(.*/src/.*\.c\)".*|\1|p' "$root/$1/compile_commands.json" | sort -u |
+        grep -E "$2" >"$root/$1/sources"
+    each 'clang-tidy ' "$root/$1/sources" clang-tidy --quiet -p "$root/$1"
+}
+tidy build-clang .
+tidy build-mpi /src/world/mpi
+
+part valgrind
+printf '%s\n' "$root"/build-test/tests/*_test >"$root/build-test/programs"
+each 'valgrind ' "$root/build-test/programs" valgrind --quiet --error-exitcode=1 \
+    --leak-check=full --errors-for-leak-kinds=definite --child-silent-after-fork=yes
+
+part coverage
+executed_lines() {
+    if "$root/scripts/coverage.sh"; then
+        echo 'ok executed lines'
+    else
+        echo 'not ok executed lines'
+    fi
+}
+lines '' executed_lines
