@@ -14,6 +14,10 @@ part 'sanitized torture'
 lines 'sanitized torture ' python3 "$root/tests/torture/torture.py" \
     "$root/build-asan/bwtool" "$root/build-asan"
 
+part 'torture of ranks'
+lines 'torture of ranks ' python3 "$root/tests/torture/ranks.py" \
+    "$root/build-mpi/bwtool" "$root/build-mpi" --all
+
 part clang
 CC=clang build "$root/build-clang" -DCMAKE_BUILD_TYPE=Debug -DBWTOOL_TESTS=ON "$image" "$kernels"
 cases 'clang ' "$root/build-clang" -R '^unit/'

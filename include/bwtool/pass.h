@@ -4,6 +4,7 @@
 
 #include "status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -26,10 +27,14 @@ struct bw_pass {
     int listener;
     int me, ranks;
     struct bw_pass_ticket ticket;
+    bool *served;     /* by rank: has got what it came for, or need not come; the pass's own */
     unsigned refused; /* callers that were hung up on */
 };
 
-/* Make a ticket, and listen: from now on others may come, and wait to be served. */
+/*
+ * Make a ticket, and listen: from now on others may come, and wait to be
+ * served, for which no more memory is needed. On failure too: close it.
+ */
 enum bw_status bw_pass_open(struct bw_pass *pass, int me, int ranks);
 /* Wipes the token. */
 void bw_pass_close(struct bw_pass *pass);

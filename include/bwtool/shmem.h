@@ -63,7 +63,8 @@ enum bw_status bw_shmem_measure_all(struct bw_session *session, const struct bw_
 
 /*
  * Bytes of symmetric memory that each rank needs for the row, at the size
- * that needs most; the same in all ranks. 0 if it cannot run.
+ * that needs most: the same in all ranks, but for one without host memory,
+ * which finds more, or 0. 0 if it cannot run.
  */
 uint64_t bw_shmem_window_bytes(const struct bw_session *session, const struct bw_operator *row,
                                const struct bw_shmem_request *request);

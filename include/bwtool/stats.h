@@ -13,9 +13,11 @@ struct bw_stats {
     double ci_low, ci_high; /* 95 % interval of the median by order statistics; NAN below 6 */
 };
 
-/* `values` (finite, n of them) are the caller's, and are not changed. n = 0 gives n = 0 and NANs.
- */
+/* `values` (finite, n of them) are the caller's, and are not changed. n = 0, or no memory, gives n
+ * = 0 and NANs. */
 struct bw_stats bw_stats_of(const double *values, size_t n);
+/* The same, in room for n that the caller has: it cannot fail. */
+struct bw_stats bw_stats_in(const double *values, size_t n, double *room);
 
 /* Half the width of the interval over the median: what --precision is compared with. NAN if
  * unknown. */

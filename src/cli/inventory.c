@@ -63,7 +63,7 @@ static void find_driver(struct bw_run *run, const struct bw_gpus *gpus)
 }
 
 enum bw_status bw_inventory_ranks_all(struct bw_run *run, struct bw_world *world,
-                                      const struct bw_gpus *gpus,
+                                      const struct bw_gpus *gpus, enum bw_status found,
                                       const struct bw_topology *topology)
 {
     struct bw_device_info mine;
@@ -74,10 +74,8 @@ enum bw_status bw_inventory_ranks_all(struct bw_run *run, struct bw_world *world
     run->devices = calloc((size_t)world->ranks, sizeof(*run->devices));
     if (run->devices == NULL) {
         st = bw_errno("no memory for %d devices", world->ranks);
-    } else if (gpus->count == 0) {
-        st = BW_ERR_NO_GPU; /* logged */
     } else {
-        st = bw_session_choose_gpu(world, gpus, &own);
+        st = found == BW_OK ? bw_session_choose_gpu(world, gpus, &own) : found;
     }
     if (st == BW_OK) {
         find_driver(run, gpus);

@@ -176,36 +176,40 @@ static enum bw_status check_request(const struct bw_session *session,
     return is_usage ? BW_ERR_USAGE : BW_ERR_MEMORY;
 }
 
+enum bw_status bw_operator_get_ready(const struct bw_session *session,
+                                     const struct bw_options *options,
+                                     struct bw_testcase_result *result)
+{
+    const struct bw_shmem_request request = bw_operator_request(options, result->suite);
+    enum bw_status st = BW_OK;
+
+    TRY(check_request(session, &request, result));
+    result->shmem = calloc(1, sizeof(*result->shmem));
+    if (result->shmem == NULL) {
+        return bw_errno("no memory for the results of %s", result->name);
+    }
+    result->shmem->has_perf_lines = options->perf;
+out:
+    return st;
+}
+
 enum bw_status bw_operator_run(struct bw_session *session, const struct bw_options *options,
                                const struct bw_run *run, struct bw_testcase_result *result)
 {
     const struct bw_shmem_request request = bw_operator_request(options, result->suite);
-    const struct bw_operator *row = bw_operator_of(result->tc);
     enum bw_status st = BW_OK;
     enum bw_status shaped = BW_OK;
 
     if (bw_baseline_is_alone(run)) {
         return bw_baseline_report_alone(options, run, result);
     }
-    st = check_request(session, &request, result);
-    if (st != BW_OK) {
-        return st;
-    }
-    result->shmem = calloc(1, sizeof(*result->shmem));
-    if (result->shmem == NULL) {
-        st = bw_errno("no memory for the results of %s", result->name);
-    }
-    TRY(bw_world_agree_all(session->ranks != NULL ? session->world : &session->alone, st,
-                           "making room for an operator's results"));
-    result->shmem->has_perf_lines = options->perf;
-    st = bw_shmem_measure_all(session, row, &request, &run->sampling, result->shmem);
+    st = bw_shmem_measure_all(session, bw_operator_of(result->tc), &request, &run->sampling,
+                              result->shmem);
     if (run->baseline != NULL) {
         bw_baseline_join(run->baseline, result->shmem);
     }
     shaped = shape(result, &run->sampling);
-    st = st != BW_OK ? st : shaped;
-out:
-    return st;
+    return st != BW_OK ? st : shaped;
 }
 
 enum bw_status bw_operator_print_plan(const struct bw_testcase *tc,

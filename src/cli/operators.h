@@ -17,7 +17,8 @@
 char *bw_operator_waiver(const struct bw_session *session, const struct bw_options *options,
                          const struct bw_testcase *tc, const struct bw_suite_case *suite);
 
-/* Bytes of symmetric memory that it needs of each rank; the same in all ranks. */
+/* Bytes of symmetric memory that it needs of each rank; without host memory, as much as it ever
+ * may, or 0. */
 uint64_t bw_operator_window_bytes(const struct bw_session *session,
                                   const struct bw_options *options, const struct bw_testcase *tc,
                                   const struct bw_suite_case *suite);
@@ -25,9 +26,14 @@ uint64_t bw_operator_window_bytes(const struct bw_session *session,
 /* A note if an option for operators only has none to apply to. */
 void bw_operator_note(const struct bw_options *options, const struct bw_selection *selection);
 
+/* Look at what is asked of it, and make room for its points. BW_ERR_USAGE, logged, too. */
+enum bw_status bw_operator_get_ready(const struct bw_session *session,
+                                     const struct bw_options *options,
+                                     struct bw_testcase_result *result);
+
 /*
- * Measure it, and hold it against the run's baseline: points and, for every
- * size, a row of its one matrix. BW_ERR_USAGE, logged, too. Collective.
+ * Measure it, once all ranks are ready, and hold it against the run's baseline: points and, for
+ * every size, a row of its one matrix. Collective.
  */
 enum bw_status bw_operator_run(struct bw_session *session, const struct bw_options *options,
                                const struct bw_run *run, struct bw_testcase_result *result);

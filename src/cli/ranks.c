@@ -16,23 +16,28 @@ struct identity {
     char version[256], options[768];
 };
 
-static void find_version(char *text, size_t room)
+static enum bw_status find_version(char *text, size_t room)
 {
     char *memory = NULL;
     size_t bytes = 0;
     FILE *file = open_memstream(&memory, &bytes);
 
-    if (file != NULL) {
-        bw_report_version(file);
-        fclose(file);
+    if (file == NULL) {
+        return bw_errno("no memory for the version");
     }
-    (void)snprintf(text, room, "%s", memory != NULL ? memory : "?");
+    bw_report_version(file);
+    if (fclose(file) != 0) {
+        free(memory);
+        return bw_errno("no memory for the version");
+    }
+    (void)snprintf(text, room, "%s", memory);
     free(memory);
     for (char *c = text; *c != '\0'; c++) {
         if (*c == '\n') {
             *c = ' ';
         }
     }
+    return BW_OK;
 }
 
 /* The words of the command line; what is beyond the room counts by a sum of all characters. */
@@ -61,7 +66,7 @@ enum bw_status bw_ranks_check_all(struct bw_world *world, int argc, char **argv)
     struct identity *all = calloc((size_t)world->ranks, sizeof(*all));
     enum bw_status st = all == NULL ? bw_errno("no memory for %d ranks", world->ranks) : BW_OK;
 
-    find_version(mine.version, sizeof(mine.version));
+    st = st == BW_OK ? find_version(mine.version, sizeof(mine.version)) : st;
     find_options(mine.options, sizeof(mine.options), argc, argv);
     TRY(bw_world_agree_all(world, st, "start"));
     TRY(bw_world_gather_all(world, &mine, all, sizeof(mine)));
@@ -89,18 +94,14 @@ bool bw_ranks_take_part(const struct bw_testcase *tc)
     return bw_testcase_is_multinode(tc) || bw_operator_of(tc) != NULL;
 }
 
-enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_selection *selection,
-                                  const struct bw_options *options,
-                                  const struct bw_sampling *sampling)
+/* The testcases of all ranks among the chosen ones, and what the greediest of the operators needs.
+ */
+static size_t find_needs(const struct bw_session *session, const struct bw_selection *selection,
+                         const struct bw_options *options, const struct bw_testcase **cases,
+                         struct bw_operator_needs *needs)
 {
-    const struct bw_testcase **cases =
-        calloc(selection->count + 1, sizeof(const struct bw_testcase *));
-    enum bw_status st = BW_OK;
-    struct bw_operator_needs needs = {0};
     size_t count = 0;
 
-    st = cases == NULL ? bw_errno("no memory for a list of testcases") : BW_OK;
-    TRY(bw_world_agree_all(session->world, st, "sharing memory"));
     for (size_t i = 0; i < selection->count; i++) {
         const int index = selection->choices[i].index;
         const struct bw_testcase *tc = index < 0 ? NULL : bw_all_at((size_t)index);
@@ -109,16 +110,44 @@ enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_se
             const uint64_t own =
                 bw_operator_window_bytes(session, options, tc, selection->choices[i].suite);
 
-            needs.window_bytes = own > needs.window_bytes ? own : needs.window_bytes;
+            needs->window_bytes = own > needs->window_bytes ? own : needs->window_bytes;
         } else if (tc != NULL && bw_testcase_is_multinode(tc)) {
             cases[count++] = tc;
         }
+    }
+    return count;
+}
+
+enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_selection *selection,
+                                  const struct bw_options *options,
+                                  const struct bw_sampling *sampling)
+{
+    const size_t ranks = (size_t)session->world->ranks;
+    const struct bw_testcase **cases =
+        calloc(selection->count + 1, sizeof(const struct bw_testcase *));
+    struct bw_operator_needs *all = calloc(ranks, sizeof(*all));
+    struct bw_operator_needs needs = {0};
+    enum bw_status st = BW_OK;
+    size_t count = 0;
+
+    st = cases == NULL || all == NULL ? bw_errno("no memory for a list of testcases") : BW_OK;
+    TRY(bw_world_agree_all(session->world, st, "sharing memory"));
+    count = find_needs(session, selection, options, cases, &needs);
+    /* A rank without memory cannot tell what it needs: windows are alike, and the largest fits */
+    TRY(bw_world_gather_all(session->world, &needs, all, sizeof(needs)));
+    for (size_t i = 0; i < ranks; i++) {
+        needs.window_bytes =
+            all[i].window_bytes > needs.window_bytes ? all[i].window_bytes : needs.window_bytes;
+        needs.multicast_bytes = all[i].multicast_bytes > needs.multicast_bytes
+                                    ? all[i].multicast_bytes
+                                    : needs.multicast_bytes;
     }
     if (count > 0 || needs.window_bytes > 0) {
         TRY(bw_session_share_all(session, cases, count, &needs, sampling));
     }
 out:
     free(cases);
+    free(all);
     return st;
 }
 

@@ -80,11 +80,8 @@ static enum bw_status find_gpus(struct runner *r)
     bw_verbose("the driver has listed %d GPUs", r->gpus.count);
     if (bw_has_ranks(r)) {
         /* One rank without a GPU keeps all from measuring: all say so */
-        st = bw_inventory_ranks_all(&r->run, r->world, &r->gpus, r->topology);
-        if (st != BW_OK) {
-            (void)set_error(r, st);
-        }
-        r->gpu_status = st == BW_OK ? BW_OK : BW_ERR_NO_GPU;
+        st = bw_inventory_ranks_all(&r->run, r->world, &r->gpus, r->gpu_status, r->topology);
+        r->gpu_status = st == BW_OK ? BW_OK : set_error(r, st);
         return BW_OK;
     }
     if (r->gpu_status == BW_OK) {
@@ -92,6 +89,26 @@ static enum bw_status find_gpus(struct runner *r)
     }
     (void)set_error(r, r->gpu_status);
     return BW_OK;
+}
+
+/* What each rank finds out by itself. */
+static enum bw_status prepare_here(struct runner *r)
+{
+    enum bw_status st = BW_OK;
+
+    TRY(bw_selection_build(&r->selection, r->options, r->world->ranks, r->run.is_host_only));
+    r->needs_gpus = selection_needs_gpus(&r->selection);
+    if (bw_world_is_root(r->world)) {
+        bw_operator_note(r->options, &r->selection);
+    }
+    (void)bw_phase_enter(PHASE_BASELINE);
+    TRY(bw_baseline_begin(r->options, &r->selection, r->world, &r->run));
+    (void)bw_phase_enter(PHASE_TOPOLOGY);
+    TRY(bw_topology_open(&r->topology, NULL));
+    bw_inventory_nodes(&r->run, r->topology);
+out:
+    (void)bw_phase_enter(PHASE_OTHER);
+    return st;
 }
 
 /* From here on the report has begun, and it will be ended. */
@@ -104,22 +121,11 @@ static enum bw_status prepare(struct runner *r)
         TRY(bw_ranks_check_all(r->world, r->run.argc, r->run.argv));
         r->run.is_host_only = !bw_ranks_any_all(r->world, !r->run.is_host_only);
     }
-    TRY(bw_selection_build(&r->selection, r->options, r->world->ranks, r->run.is_host_only));
-    r->needs_gpus = selection_needs_gpus(&r->selection);
-    if (bw_world_is_root(r->world)) {
-        bw_operator_note(r->options, &r->selection);
+    TRY(bw_world_agree_all(r->world, prepare_here(r),
+                           "choosing testcases, reading the machine's topology"));
+    if (r->needs_gpus) {
+        TRY(find_gpus(r));
     }
-    (void)bw_phase_enter(PHASE_BASELINE);
-    TRY(bw_baseline_begin(r->options, &r->selection, r->world, &r->run));
-    (void)bw_phase_enter(PHASE_TOPOLOGY);
-    st = bw_topology_open(&r->topology, NULL);
-    (void)bw_phase_enter(PHASE_OTHER);
-    TRY(bw_world_agree_all(r->world, st, "reading the machine's topology"));
-    bw_inventory_nodes(&r->run, r->topology);
-    if (!r->needs_gpus) {
-        return BW_OK;
-    }
-    TRY(find_gpus(r));
 out:
     (void)bw_phase_enter(PHASE_OTHER);
     return st;
@@ -140,11 +146,12 @@ static enum bw_status open_session(struct runner *r)
     }
     r->session.wants_huge_pages = r->options->use_huge_pages;
     r->session.wants_created = r->options->created_memory;
-    if (r->session.has_gpus) {
-        TRY(bw_pairs_choose(r->options, &r->session.gpus, r->session.gpus.count,
-                            r->session.gpus.peer, &r->pairs));
+    if (r->session.has_gpus && bw_world_is_root(r->world)) { /* it measures pairs alone */
+        st = bw_pairs_choose(r->options, &r->session.gpus, r->session.gpus.count,
+                             r->session.gpus.peer, &r->pairs);
         r->session.pairs = r->pairs;
     }
+    TRY(bw_world_agree_all(r->world, st, "choosing pairs of GPUs"));
 out:
     return st;
 }
@@ -177,7 +184,17 @@ static int finish(struct runner *r, enum bw_status st, uint64_t start_ns)
         r->ops->end(&r->report);
     }
     /* The record says the status, so that one without a record is not in it */
-    return r->report.is_incomplete && r->run.exit_status == 0 ? EXIT_FAILURE : r->run.exit_status;
+    return bw_ranks_from_root_all(r->world, r->report.is_incomplete && r->run.exit_status == 0
+                                                ? EXIT_FAILURE
+                                                : r->run.exit_status);
+}
+
+/* Nothing of what was asked for exists. Not so where a rank failed otherwise. */
+static bool is_refused_all(struct runner *r, enum bw_status st)
+{
+    const bool is_refused = st == BW_ERR_USAGE && r->selection.count == 0;
+
+    return !bw_ranks_any_all(r->world, !is_refused);
 }
 
 static void close_all(struct runner *r)
@@ -209,7 +226,7 @@ int bw_run_all(const struct bw_options *options, struct bw_world *world, int arg
     r.ops = bw_world_is_root(world) ? choose_report(options) : NULL;
     r.report = (struct bw_report){.out = stdout, .run = &r.run};
     st = prepare(&r);
-    if (st == BW_ERR_USAGE && r.selection.count == 0) {
+    if (st != BW_OK && is_refused_all(&r, st)) {
         status = bw_run_exit_status(&r.run, false, true); /* one line on stderr, and nothing else */
         close_all(&r);
         return status;

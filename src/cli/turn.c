@@ -15,51 +15,96 @@
 /* Others may wait so long while the first rank measures alone. */
 enum { ALONE_S = 7200 };
 
-static enum bw_status measure(struct runner *r, struct bw_testcase_result *result)
+/* Room for what will be found, so that nothing of this can fail in one rank later. */
+static enum bw_status get_ready(struct runner *r, struct bw_testcase_result *result,
+                                struct bw_plan *plan)
+{
+    enum bw_status st = BW_OK;
+
+    if (bw_operator_of(result->tc) != NULL) {
+        return bw_baseline_is_alone(&r->run)
+                   ? BW_OK
+                   : bw_operator_get_ready(&r->session, r->options, result);
+    }
+    TRY(bw_session_plan(&r->session, plan, result->tc));
+    TRY(bw_result_shape(result, plan));
+out:
+    return st;
+}
+
+/* One that another rank keeps from being measured is one without matrices. */
+static enum bw_status agree_all(struct runner *r, struct bw_testcase_result *result,
+                                enum bw_status mine)
+{
+    enum bw_status st = bw_world_agree_all(r->world, mine, "making room for results");
+    char *reason = NULL;
+
+    if (st != BW_OK) {
+        st = bw_world_explain_all(r->world, st, bw_log_reason(), &reason);
+        bw_result_drop_shape(result);
+        free(result->reason);
+        result->reason = reason;
+    }
+    return st;
+}
+
+static enum bw_status measure(struct runner *r, struct bw_testcase_result *result,
+                              const struct bw_plan *plan)
 {
     struct bw_cell *cells[3] = {NULL, NULL, NULL};
-    struct bw_plan plan = {0};
     enum bw_status st = BW_OK;
 
     if (bw_operator_of(result->tc) != NULL) {
         return bw_operator_run(&r->session, r->options, &r->run, result);
     }
-    TRY(bw_session_plan(&r->session, &plan, result->tc));
-    TRY(bw_result_shape(result, &plan));
     for (int m = 0; m < result->matrix_count; m++) {
         cells[m] = result->matrices[m].cells;
     }
     bw_state_begin(r->session.state);
-    st = bw_measure_all(&r->session, &plan, &r->run.sampling, cells);
+    st = bw_measure_all(&r->session, plan, &r->run.sampling, cells);
     if (!bw_testcase_is_host(result->tc)) {
         result->records = bw_state_end(r->session.state);
         result->record_count = r->session.gpus.count;
     }
     bw_result_find_outliers(&r->run, result);
-out:
-    bw_plan_free(&plan);
     return st;
 }
 
-static void run_one(struct runner *r, struct bw_testcase_result *result)
+static void add_use(struct runner *r, const struct bw_world_use *before,
+                    struct bw_testcase_result *result)
 {
-    const uint64_t start_ns = bw_clock_ns();
-    const struct bw_world_use before = r->world->use;
-    const struct bw_phases phases = bw_phases_so_far();
+    const struct bw_world_use *now = &r->world->use;
 
-    result->status = measure(r, result);
-    if (bw_has_ranks(r) && bw_ranks_take_part(result->tc)) {
-        result->shared_by = bw_session_shared_by(&r->session);
-        result->skew_ns = bw_session_skew_ns(&r->session);
-        result->use = (struct bw_world_use){r->world->use.collectives - before.collectives,
-                                            r->world->use.bytes - before.bytes,
-                                            r->world->use.seconds - before.seconds};
+    result->shared_by = bw_session_shared_by(&r->session);
+    result->skew_ns = bw_session_skew_ns(&r->session);
+    result->use = (struct bw_world_use){now->collectives - before->collectives,
+                                        now->bytes - before->bytes, now->seconds - before->seconds};
+}
+
+/* `has_room`: there is a result to fill in; a rank without one still tells the others. */
+static void run_one(struct runner *r, struct bw_testcase_result *result, bool has_room)
+{
+    const bool is_shared = bw_has_ranks(r) && bw_ranks_take_part(result->tc);
+    const uint64_t start_ns = bw_clock_ns();
+    const struct bw_phases phases = bw_phases_so_far();
+    struct bw_world_use before = {0};
+    struct bw_plan plan = {0};
+    enum bw_status st = has_room ? get_ready(r, result, &plan) : BW_ERR_MEMORY;
+
+    st = is_shared ? agree_all(r, result, st) : st;
+    before = r->world->use;
+    result->status = st == BW_OK ? measure(r, result, &plan) : st;
+    if (is_shared) {
+        add_use(r, &before, result);
     }
+    bw_plan_free(&plan);
     result->wall_seconds = (double)(bw_clock_ns() - start_ns) * 1e-9;
     result->phases = bw_phases_since(&phases);
     bw_result_set_buffer_bytes(result);
     result->verdict = bw_result_verdict(result);
-    bw_result_set_reason(result, bw_result_first_reason(result));
+    if (result->reason == NULL) {
+        bw_result_set_reason(result, bw_result_first_reason(result));
+    }
     if (result->reason == NULL && result->status != BW_OK) {
         bw_result_set_reason(result, bw_log_reason());
     }
@@ -94,24 +139,12 @@ static bool must_wait(struct runner *r, const struct bw_testcase *tc)
     return is_alone && !bw_world_is_root(r->world);
 }
 
-void bw_take_turn(struct runner *r, const struct bw_choice *choice)
+static void decide(struct runner *r, const struct bw_choice *choice,
+                   struct bw_testcase_result *result, bool has_room)
 {
-    const struct bw_testcase *tc = choice->index < 0 ? NULL : bw_all_at((size_t)choice->index);
-    struct bw_testcase_result *result = bw_run_add(&r->run, tc != NULL ? tc->name : choice->word);
+    const struct bw_testcase *tc = result->tc;
     char *waiver = NULL;
 
-    if (result == NULL) {
-        bw_error("no memory for the result of %s", tc != NULL ? tc->name : choice->word);
-        if (r->run.error == NULL && bw_log_reason() != NULL) {
-            r->run.error = strdup(bw_log_reason()); /* a testcase is not even in the record */
-        }
-        return;
-    }
-    if (must_wait(r, tc)) {
-        return;
-    }
-    result->suite = choice->suite;
-    result->buffer_bytes = r->run.sampling.buffer_bytes;
     if (tc == NULL) {
         result->verdict = VERDICT_NOT_FOUND;
         result->by_index = choice->is_number;
@@ -127,10 +160,45 @@ void bw_take_turn(struct runner *r, const struct bw_choice *choice)
         result->reason = waiver;
     } else {
         if (r->ops != NULL) {
-            r->ops->running(&r->report, result->name);
+            r->ops->running(&r->report, tc->name);
         }
-        run_one(r, result);
+        run_one(r, result, has_room);
     }
+}
+
+/* NULL: no memory for one, and the record says so, for the testcase is not even in it. */
+static struct bw_testcase_result *add_result(struct runner *r, const char *name)
+{
+    struct bw_testcase_result *result = bw_run_add(&r->run, name);
+
+    if (result == NULL) {
+        bw_error("no memory for the result of %s", name);
+        if (r->run.error == NULL && bw_log_reason() != NULL) {
+            r->run.error = strdup(bw_log_reason());
+        }
+    }
+    return result;
+}
+
+void bw_take_turn(struct runner *r, const struct bw_choice *choice)
+{
+    const struct bw_testcase *tc = choice->index < 0 ? NULL : bw_all_at((size_t)choice->index);
+    struct bw_testcase_result nobodys = {.tc = tc, .index = choice->index};
+    struct bw_testcase_result *result = NULL;
+
+    if (must_wait(r, tc)) {
+        return;
+    }
+    bw_log_mark();
+    result = add_result(r, tc != NULL ? tc->name : choice->word);
+    if (result == NULL) {
+        decide(r, choice, &nobodys, false); /* the others may be waiting for this rank */
+        free(nobodys.reason);
+        return;
+    }
+    result->suite = choice->suite;
+    result->buffer_bytes = r->run.sampling.buffer_bytes;
+    decide(r, choice, result, true);
     if (r->ops != NULL) {
         r->ops->testcase(&r->report, result);
         bw_result_say_outliers(result);

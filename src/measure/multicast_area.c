@@ -11,53 +11,57 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *rank_reason(const struct bw_session *session)
+/* These are true if there is none; `*why` is for free(), and NULL if there is no memory for it:
+ * then, too, no rank may go where the others do not. */
+static bool is_missing_in_rank(const struct bw_session *session, char **why)
 {
     for (int i = 0; i < session->world->ranks; i++) {
         const struct bw_rank_facts *facts = &session->ranks->facts[i];
 
         if (facts->is_multicast_off) {
-            return bw_text_format("multicast is switched off by NCCL_NVLS_ENABLE=0 (rank %d)", i);
+            *why = bw_text_format("multicast is switched off by NCCL_NVLS_ENABLE=0 (rank %d)", i);
+            return true;
         }
         if (!facts->has_multicast) {
-            return bw_text_format("rank %d (%s): the GPU has no multicast: it needs NVSwitches, a "
+            *why = bw_text_format("rank %d (%s): the GPU has no multicast: it needs NVSwitches, a "
                                   "GPU of compute capability 9.0 or newer, and no MIG",
                                   i, facts->host);
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
-static char *gpu_reason(const struct bw_session *session)
+static bool is_missing_here(const struct bw_session *session, char **why)
 {
     if (bw_multicast_is_off()) {
-        return bw_text_format("multicast is switched off by NCCL_NVLS_ENABLE=0");
+        *why = bw_text_format("multicast is switched off by NCCL_NVLS_ENABLE=0");
+        return true;
     }
     if (session->gpus.count < 2) {
-        return bw_text_format("multicast needs two GPUs, and there is one");
+        *why = bw_text_format("multicast needs two GPUs, and there is one");
+        return true;
     }
     for (int i = 0; i < session->gpus.count; i++) {
         if (!session->gpus.gpus[i].has_multicast) {
-            return bw_text_format("GPU %d has no multicast: it needs NVSwitches, a GPU of compute "
+            *why = bw_text_format("GPU %d has no multicast: it needs NVSwitches, a GPU of compute "
                                   "capability 9.0 or newer, and no MIG",
                                   i);
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
-/* What is known without trying; NULL: nothing speaks against it. */
-static char *known_reason(const struct bw_session *session)
+/* What is known without trying. */
+static bool is_known_missing(const struct bw_session *session, char **why)
 {
-    char *reason = NULL;
-
     if (session->is_multicast_off) {
-        return bw_text_format("multicast is switched off by --no-multicast");
+        *why = bw_text_format("multicast is switched off by --no-multicast");
+        return true;
     }
-    reason = session->ranks != NULL ? rank_reason(session) : gpu_reason(session);
-    return reason != NULL || bw_multicast_is_there()
-               ? reason
-               : bw_text_format("the driver has no multicast");
+    return session->ranks != NULL ? is_missing_in_rank(session, why)
+                                  : is_missing_here(session, why);
 }
 
 static struct bw_multicast_area *build(const struct bw_session *session)
@@ -130,8 +134,7 @@ enum bw_status bw_multicast_area_open_all(struct bw_session *session,
     session->area = area = build(session);
     st = area == NULL ? bw_errno("no memory for what is behind a multicast address") : BW_OK;
     TRY(bw_world_agree_all(world, st, "making room for multicast"));
-    area->reason = known_reason(session);
-    if (area->reason != NULL) {
+    if (is_known_missing(session, &area->reason)) {
         return BW_OK;
     }
     bw_log_mark();

@@ -220,12 +220,23 @@ static enum bw_status agree(struct attempt *a, enum bw_status mine, const char *
     return bw_world_agree_all(world_of(a->session), mine, step);
 }
 
+/* Drivers of the ranks' hosts may differ: who lacks it tells the others. */
+static enum bw_status find_driver(struct attempt *a)
+{
+    if (bw_multicast_is_there()) {
+        return BW_OK;
+    }
+    a->text = bw_text_format("the driver has no multicast");
+    return BW_WAIVED;
+}
+
 static enum bw_status attempt_all(struct attempt *a, struct bw_rank_offer *all)
 {
     struct bw_world *world = world_of(a->session);
     struct bw_rank_offer offer = {.status = BW_OK};
     enum bw_status st = all == NULL ? bw_errno("no memory for offers") : BW_OK;
 
+    st = st == BW_OK ? find_driver(a) : st;
     st = st == BW_OK && bw_world_is_root(world) ? create(a, &offer) : st;
     TRY(agree(a, st, "making a multicast object"));
     TRY(bw_world_gather_all(world, &offer, all, sizeof(offer)));

@@ -188,12 +188,11 @@ bool bw_session_rank(const struct bw_session *session, int rank, struct bw_rank_
     return true;
 }
 
-unsigned bw_ranks_slots(const struct bw_plan *plan, int ranks)
+unsigned bw_ranks_slots(const struct bw_plan *plan, int ranks, unsigned *count)
 {
-    unsigned *count = calloc((size_t)ranks, sizeof(*count));
     unsigned most = 0;
 
-    for (size_t i = 0; count != NULL && i < plan->launch_count; i++) {
+    for (size_t i = 0; i < plan->launch_count; i++) {
         const struct bw_launch *launch = &plan->launches[i];
 
         memset(count, 0, (size_t)ranks * sizeof(*count));
@@ -208,7 +207,6 @@ unsigned bw_ranks_slots(const struct bw_plan *plan, int ranks)
             }
         }
     }
-    free(count);
     return most;
 }
 

@@ -57,13 +57,15 @@ enum { BW_RANKS_CONTROL_BYTES = 2 << 20 };
 enum bw_status bw_ranks_open_all(struct bw_ranks *ranks, struct bw_session *session);
 void bw_ranks_close_all(struct bw_ranks *ranks, struct bw_session *session);
 
-/* How memory can be shared by what the facts say; SHARE_NONE: `*reason` says why not, for free().
+/*
+ * How memory can be shared by what the facts say: the same in all ranks.
+ * SHARE_NONE: `*reason` says why not, for free(); NULL if there is no memory for it.
  */
 enum bw_share_kind bw_ranks_choose_kind(const struct bw_rank_facts *facts, int ranks,
                                         char **reason);
 
-/* Most slots of one rank that a launch of the plan takes. 0 if out of memory. */
-unsigned bw_ranks_slots(const struct bw_plan *plan, int ranks);
+/* Most slots of one rank that a launch of the plan takes; `count` is room for a number of each. */
+unsigned bw_ranks_slots(const struct bw_plan *plan, int ranks, unsigned *count);
 /* The same of those behind multicast addresses. */
 unsigned bw_ranks_multicast_slots(const struct bw_plan *plan);
 

@@ -2,10 +2,29 @@
 /* How memory can travel between the ranks, and if it cannot, what is missing and what shows it. */
 #include "ranks.h"
 
-#include "bwtool/text.h"
-
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Why a way is closed, for free(). NULL if there is no memory for it: the way is closed all the
+ * same, or one rank would go where the others do not. */
+__attribute__((format(printf, 2, 3))) static bool lacks(char **why, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    if (vasprintf(why, format, args) < 0) {
+        *why = NULL;
+    }
+    va_end(args);
+    return true;
+}
+
+static const char *words(const char *why)
+{
+    return why != NULL ? why : "no memory to say why";
+}
 
 static bool is_zero(const unsigned char *bytes, size_t count)
 {
@@ -29,71 +48,76 @@ static const char *state_words(int state)
     }
 }
 
-/* What keeps one rank's GPU from fabric handles, for free(); NULL: nothing. */
-static char *why_no_fabric(const struct bw_rank_facts *f)
+/* True if something keeps one rank's GPU from fabric handles. */
+static bool lacks_fabric(const struct bw_rank_facts *f, char **why)
 {
     const struct bw_nvml_fabric *fabric = &f->fabric;
 
     if (!f->is_fabric_attribute) {
-        return bw_text_format("the GPU or its driver has no fabric handles");
+        return lacks(why, "the GPU or its driver has no fabric handles");
     }
     if (!fabric->is_known) {
-        return bw_text_format("NVML does not say which NVLink fabric the GPU is in (nvidia-smi -q "
-                              "shows it under Fabric)");
+        return lacks(why, "NVML does not say which NVLink fabric the GPU is in (nvidia-smi -q "
+                          "shows it under Fabric)");
     }
     if (fabric->state != 3) {
-        return bw_text_format("the GPU is in no NVLink fabric yet: %s (nvidia-smi -q shows it "
-                              "under Fabric; systemctl status nvidia-fabricmanager)",
-                              state_words(fabric->state));
+        return lacks(why,
+                     "the GPU is in no NVLink fabric yet: %s (nvidia-smi -q shows it "
+                     "under Fabric; systemctl status nvidia-fabricmanager)",
+                     state_words(fabric->state));
     }
     if (fabric->status != 0) {
-        return bw_text_format("the GPU's registration with the NVLink fabric failed with NVML "
-                              "error %d (systemctl status nvidia-fabricmanager)",
-                              fabric->status);
+        return lacks(why,
+                     "the GPU's registration with the NVLink fabric failed with NVML "
+                     "error %d (systemctl status nvidia-fabricmanager)",
+                     fabric->status);
     }
     if (is_zero(fabric->cluster, sizeof(fabric->cluster))) {
-        return bw_text_format("the GPU's fabric has an all-zero cluster UUID, which is none "
-                              "(nvidia-smi -q shows it under Fabric)");
+        return lacks(why, "the GPU's fabric has an all-zero cluster UUID, which is none "
+                          "(nvidia-smi -q shows it under Fabric)");
     }
     if (f->fabric_probe == CUDA_SUCCESS) {
-        return NULL;
+        return false;
     }
     if (f->fabric_probe == CUDA_ERROR_NOT_PERMITTED && !f->has_imex_channel) {
-        return bw_text_format("[%s] no IMEX channel device in /dev/nvidia-caps-imex-channels "
-                              "(systemctl status nvidia-imex; nvidia-modprobe -i 0 makes channel0)",
-                              bw_cu_error_name((CUresult)f->fabric_probe));
+        return lacks(why,
+                     "[%s] no IMEX channel device in /dev/nvidia-caps-imex-channels "
+                     "(systemctl status nvidia-imex; nvidia-modprobe -i 0 makes channel0)",
+                     bw_cu_error_name((CUresult)f->fabric_probe));
     }
-    return bw_text_format("[%s] cuMemCreate refuses fabric handles (systemctl status nvidia-imex; "
-                          "nvidia-imex-ctl -N shows the domain)",
-                          bw_cu_error_name((CUresult)f->fabric_probe));
+    return lacks(why,
+                 "[%s] cuMemCreate refuses fabric handles (systemctl status nvidia-imex; "
+                 "nvidia-imex-ctl -N shows the domain)",
+                 bw_cu_error_name((CUresult)f->fabric_probe));
 }
 
 /* The same for all ranks together. */
-static char *why_not_one_fabric(const struct bw_rank_facts *facts, int ranks)
+static bool lacks_one_fabric(const struct bw_rank_facts *facts, int ranks, char **why)
 {
     for (int i = 0; i < ranks; i++) {
         const struct bw_nvml_fabric *a = &facts[0].fabric;
         const struct bw_nvml_fabric *b = &facts[i].fabric;
-        char *why = why_no_fabric(&facts[i]);
-        char *text = NULL;
+        char *own = NULL;
 
-        if (why != NULL) {
-            text = bw_text_format("rank %d (%s): %s", i, facts[i].host, why);
-            free(why);
-            return text;
+        if (lacks_fabric(&facts[i], &own)) {
+            (void)lacks(why, "rank %d (%s): %s", i, facts[i].host, words(own));
+            free(own);
+            return true;
         }
         if (memcmp(a->cluster, b->cluster, sizeof(a->cluster)) != 0) {
-            return bw_text_format("rank %d (%s) is in another NVLink cluster than rank 0 (%s) "
-                                  "(nvidia-smi -q shows ClusterUUID under Fabric)",
-                                  i, facts[i].host, facts[0].host);
+            return lacks(why,
+                         "rank %d (%s) is in another NVLink cluster than rank 0 (%s) "
+                         "(nvidia-smi -q shows ClusterUUID under Fabric)",
+                         i, facts[i].host, facts[0].host);
         }
         if (a->clique != b->clique) {
-            return bw_text_format("rank %d (%s) is in clique %u, rank 0 (%s) in clique %u of the "
-                                  "NVLink cluster (nvidia-smi -q shows CliqueId under Fabric)",
-                                  i, facts[i].host, b->clique, facts[0].host, a->clique);
+            return lacks(why,
+                         "rank %d (%s) is in clique %u, rank 0 (%s) in clique %u of the "
+                         "NVLink cluster (nvidia-smi -q shows CliqueId under Fabric)",
+                         i, facts[i].host, b->clique, facts[0].host, a->clique);
         }
     }
-    return NULL;
+    return false;
 }
 
 static bool is_one_host(const struct bw_rank_facts *facts, int ranks)
@@ -106,41 +130,39 @@ static bool is_one_host(const struct bw_rank_facts *facts, int ranks)
     return true;
 }
 
-/* What keeps descriptors from being used within a host; NULL: nothing. */
-static char *why_no_fd(const struct bw_rank_facts *facts, int ranks)
+/* True if something keeps descriptors from being used within a host. */
+static bool lacks_fd(const struct bw_rank_facts *facts, int ranks, char **why)
 {
     for (int i = 0; i < ranks; i++) {
         if (facts[i].fd_probe != CUDA_SUCCESS) {
-            return bw_text_format("rank %d (%s): [%s] cuMemCreate refuses memory with a POSIX file "
-                                  "descriptor",
-                                  i, facts[i].host, bw_cu_error_name((CUresult)facts[i].fd_probe));
+            return lacks(why,
+                         "rank %d (%s): [%s] cuMemCreate refuses memory with a POSIX file "
+                         "descriptor",
+                         i, facts[i].host, bw_cu_error_name((CUresult)facts[i].fd_probe));
         }
     }
-    return NULL;
+    return false;
 }
 
 enum bw_share_kind bw_ranks_choose_kind(const struct bw_rank_facts *facts, int ranks, char **reason)
 {
-    char *no_fabric = why_not_one_fabric(facts, ranks);
+    enum bw_share_kind kind = SHARE_NONE;
+    char *no_fabric = NULL;
     char *no_fd = NULL;
 
     *reason = NULL;
-    if (no_fabric == NULL) {
+    if (!lacks_one_fabric(facts, ranks, &no_fabric)) {
         return SHARE_FABRIC;
     }
     if (!is_one_host(facts, ranks)) {
-        *reason = bw_text_format("memory cannot be shared between the hosts: %s", no_fabric);
-        free(no_fabric);
-        return SHARE_NONE;
+        (void)lacks(reason, "memory cannot be shared between the hosts: %s", words(no_fabric));
+    } else if (lacks_fd(facts, ranks, &no_fd)) {
+        (void)lacks(reason, "memory cannot be shared between the ranks: %s; and %s", words(no_fd),
+                    words(no_fabric));
+    } else {
+        kind = SHARE_FD;
     }
-    no_fd = why_no_fd(facts, ranks);
-    if (no_fd == NULL) {
-        free(no_fabric);
-        return SHARE_FD;
-    }
-    *reason =
-        bw_text_format("memory cannot be shared between the ranks: %s; and %s", no_fd, no_fabric);
     free(no_fabric);
     free(no_fd);
-    return SHARE_NONE;
+    return kind;
 }

@@ -32,6 +32,7 @@ struct sharing {
     struct bw_session *session;
     struct bw_pass pass;
     int fd, *fds;
+    struct bw_pass_ticket *tickets;
     char *refusal; /* in words, where the status is BW_WAIVED */
 };
 
@@ -85,7 +86,8 @@ static enum bw_status make_offer(struct sharing *s, struct bw_rank_offer *offer)
     enum bw_status st = BW_OK;
 
     s->fds = calloc((size_t)world->ranks, sizeof(*s->fds));
-    if (s->fds == NULL) {
+    s->tickets = calloc((size_t)world->ranks, sizeof(*s->tickets));
+    if (s->fds == NULL || s->tickets == NULL) {
         return bw_errno("no memory for descriptors");
     }
     for (int i = 0; i < world->ranks; i++) {
@@ -130,19 +132,14 @@ out:
 static enum bw_status fetch_descriptors(struct sharing *s, const struct bw_rank_offer *all)
 {
     const int count = s->session->world->ranks;
-    struct bw_pass_ticket *tickets = calloc((size_t)count, sizeof(*tickets));
     enum bw_status st = BW_OK;
 
-    if (tickets == NULL) {
-        return bw_errno("no memory for %d tickets", count);
-    }
     for (int i = 0; i < count; i++) {
-        tickets[i] = all[i].ticket;
+        s->tickets[i] = all[i].ticket;
     }
-    st = bw_pass_exchange(&s->pass, tickets, s->fd, s->ranks->bytes,
+    st = bw_pass_exchange(&s->pass, s->tickets, s->fd, s->ranks->bytes,
                           bw_clock_ns() + exchange_patience_ns, s->fds);
-    explicit_bzero(tickets, (size_t)count * sizeof(*tickets));
-    free(tickets);
+    explicit_bzero(s->tickets, (size_t)count * sizeof(*s->tickets));
     return st;
 }
 
@@ -195,17 +192,18 @@ static void end_sharing(struct sharing *s)
     }
     bw_pass_close(&s->pass);
     free(s->fds);
+    free(s->tickets);
     free(s->refusal);
 }
 
-/* Every rank's own part, with a collective call after each. */
-static enum bw_status exchange_all(struct sharing *s)
+/* Every rank's own part, with a collective call after each; `st` is what it has come to so far. */
+static enum bw_status exchange_all(struct sharing *s, enum bw_status st)
 {
     struct bw_world *world = s->session->world;
     struct bw_rank_offer offer = {.status = BW_OK};
     struct bw_rank_offer *all = calloc((size_t)world->ranks, sizeof(*all));
-    enum bw_status st = all == NULL ? bw_errno("no memory for what ranks offer") : BW_OK;
 
+    st = st == BW_OK && all == NULL ? bw_errno("no memory for what ranks offer") : st;
     TRY(bw_world_agree_all(world, st, "making room for what ranks share"));
     st = make_offer(s, &offer);
     TRY(gather_offers(s, st, &offer, all));
@@ -224,22 +222,26 @@ out:
 }
 
 /* What the greediest of the testcases needs of each rank. */
-static void find_slots(const struct bw_testcase *const *cases, size_t count, int ranks,
-                       unsigned *slots, unsigned *multicast_slots)
+static enum bw_status find_slots(const struct bw_ranks *ranks, int rank_count,
+                                 const struct bw_testcase *const *cases, size_t count,
+                                 unsigned *slots, unsigned *multicast_slots)
 {
+    enum bw_status st = BW_OK;
+
     for (size_t i = 0; i < count; i++) {
         struct bw_plan plan = {0};
+        unsigned needs = 0;
+        unsigned needs_multicast = 0;
 
-        if (bw_plan_build(&plan, cases[i], ranks, NULL) == BW_OK) {
-            const unsigned needs = bw_ranks_slots(&plan, ranks);
-            const unsigned needs_multicast = bw_ranks_multicast_slots(&plan);
-
-            *slots = needs > *slots ? needs : *slots;
-            *multicast_slots =
-                needs_multicast > *multicast_slots ? needs_multicast : *multicast_slots;
-        }
+        TRY(bw_plan_build(&plan, cases[i], rank_count, NULL));
+        needs = bw_ranks_slots(&plan, rank_count, ranks->taken);
+        needs_multicast = bw_ranks_multicast_slots(&plan);
         bw_plan_free(&plan);
+        *slots = needs > *slots ? needs : *slots;
+        *multicast_slots = needs_multicast > *multicast_slots ? needs_multicast : *multicast_slots;
     }
+out:
+    return st;
 }
 
 static void open_gate(struct bw_session *session, enum bw_status *st)
@@ -277,9 +279,9 @@ enum bw_status bw_session_share_all(struct bw_session *session,
     if (ranks->kind == SHARE_NONE) {
         return BW_OK;
     }
-    find_slots(cases, count, world->ranks, &slots, &want.slots);
+    st = find_slots(ranks, world->ranks, cases, count, &slots, &want.slots);
     find_size(&s, slots, sampling->buffer_bytes, needs->window_bytes);
-    st = exchange_all(&s);
+    st = exchange_all(&s, st);
     if (st == BW_OK) {
         open_gate(session, &st);
         st = bw_world_agree_all(world, st, "opening the ranks' gate");

@@ -16,7 +16,7 @@ enum bw_status bw_series_reserve(struct bw_series *series, unsigned samples)
     if (room == series->room) {
         return BW_OK;
     }
-    more = realloc(series->ns, room * sizeof(*more));
+    more = realloc(series->ns, 2 * room * sizeof(*more));
     if (more == NULL) {
         return bw_errno("no memory for %zu samples", room);
     }

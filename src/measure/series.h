@@ -9,7 +9,7 @@
 
 /* Times of samples, in ns, as they come in; the last may still lack parts. */
 struct bw_series {
-    double *ns;
+    double *ns; /* twice the room: behind the times there is as much for bw_stats_in() */
     size_t count, room;
     double part_ns;
 };

@@ -241,7 +241,12 @@ enum bw_status bw_session_open_all(struct bw_session *session, struct bw_world *
     if (world->ranks > 1 && session->has_gpus) {
         session->ranks = calloc(1, sizeof(*session->ranks));
         st = session->ranks == NULL ? bw_errno("no memory for what ranks have") : BW_OK;
-        TRY(bw_world_agree_all(world, st, "opening the ranks"));
+        st = bw_world_agree_all(world, st, "opening the ranks");
+        if (st != BW_OK) { /* all have it or none: closing it is collective */
+            free(session->ranks);
+            session->ranks = NULL;
+            goto out;
+        }
         TRY(bw_ranks_open_all(session->ranks, session));
     }
 out:

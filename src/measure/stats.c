@@ -57,15 +57,13 @@ static double deviation(const double *values, size_t n, double mean)
     return n < 2 ? NAN : sqrt(squares / (double)(n - 1));
 }
 
-struct bw_stats bw_stats_of(const double *values, size_t n)
+struct bw_stats bw_stats_in(const double *values, size_t n, double *sorted)
 {
     struct bw_stats s = {n, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    double *sorted = n == 0 ? NULL : malloc(n * sizeof(*sorted));
     double sum = 0;
     long rank = -1;
 
-    if (sorted == NULL) {
-        s.n = 0;
+    if (n == 0) {
         return s;
     }
     memcpy(sorted, values, n * sizeof(*sorted));
@@ -85,6 +83,14 @@ struct bw_stats bw_stats_of(const double *values, size_t n)
         s.ci_low = sorted[rank];
         s.ci_high = sorted[n - 1 - (size_t)rank];
     }
+    return s;
+}
+
+struct bw_stats bw_stats_of(const double *values, size_t n)
+{
+    double *sorted = n == 0 ? NULL : malloc(n * sizeof(*sorted));
+    const struct bw_stats s = bw_stats_in(values, sorted == NULL ? 0 : n, sorted);
+
     free(sorted);
     return s;
 }

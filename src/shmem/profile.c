@@ -247,9 +247,10 @@ static enum bw_status give_up_all(struct shmem_case *c, enum bw_status st,
         table->reason = strdup(text);
     }
     if (table->reason == NULL) {
-        table->reason = bw_text_format("getting ready for frames failed");
+        table->reason = bw_text_reason("getting ready for frames failed");
     }
-    return st == BW_ERR_LOST || bw_cu_context_lost() ? BW_ERR_LOST : BW_OK;
+    st = st == BW_ERR_LOST || bw_cu_context_lost() ? BW_ERR_LOST : BW_OK;
+    return shmem_agree_all(c, st, "going without frames");
 }
 
 static void warn_of(const struct shmem_case *c, const struct bw_frame_table *table)
@@ -301,7 +302,7 @@ enum bw_status shmem_profile_all(struct shmem_case *c, const struct bw_sampling 
     }
 out:
     if (st != BW_OK && table != NULL && table->reason == NULL) {
-        table->reason = bw_text_format("measuring with frames failed");
+        table->reason = bw_text_reason("measuring with frames failed");
     }
     if (profile != NULL) {
         close_profile(c, profile);

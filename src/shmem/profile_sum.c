@@ -77,7 +77,7 @@ enum bw_status shmem_profile_sum_all(struct shmem_case *c, struct bw_frame_table
     for (int r = 0; r < table->rank_count; r++) {
         table->ranks[r] = all[r].rank;
         if (all[r].reason[0] != '\0' && table->reason == NULL) {
-            table->reason = bw_text_format("rank %d: %s", r, all[r].reason);
+            table->reason = bw_text_reason("rank %d: %s", r, all[r].reason);
         }
     }
 out:

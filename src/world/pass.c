@@ -82,6 +82,10 @@ enum bw_status bw_pass_open(struct bw_pass *pass, int me, int ranks)
     enum bw_status st = BW_OK;
 
     *pass = (struct bw_pass){.listener = -1, .me = me, .ranks = ranks};
+    pass->served = calloc((size_t)ranks, sizeof(*pass->served));
+    if (pass->served == NULL) {
+        return bw_errno("no memory for a list of ranks");
+    }
     TRY(make_ticket(&pass->ticket));
     length = bw_pass_address(&pass->ticket, me, &address);
     pass->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -100,6 +104,8 @@ out:
 void bw_pass_close(struct bw_pass *pass)
 {
     bw_pass_close_fd(&pass->listener);
+    free(pass->served);
+    pass->served = NULL;
     explicit_bzero(&pass->ticket, sizeof(pass->ticket));
 }
 

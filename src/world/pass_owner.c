@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Callers that have connected and said nothing yet; more than ranks that may come at once. */
@@ -27,7 +26,6 @@ struct server {
     struct bw_pass *pass;
     int fd;
     uint64_t bytes;
-    bool *served;             /* by rank; those that need not come count as served */
     int left;                 /* ranks still to come */
     int pending[PENDING_MAX]; /* sockets, -1 where free */
     size_t next;              /* place to take from the silent when all are taken */
@@ -47,7 +45,7 @@ static bool is_entitled(const struct server *s, int sock, int *from)
 
     /* only who knows the token is worth a look at the rest */
     entitled = entitled && hello.to == s->pass->me && hello.from >= 0 &&
-               hello.from < s->pass->ranks && !s->served[hello.from];
+               hello.from < s->pass->ranks && !s->pass->served[hello.from];
     *from = entitled ? hello.from : -1;
     explicit_bzero(&hello, sizeof(hello));
     return entitled;
@@ -116,7 +114,7 @@ static void server_answer(struct server *s, int *sock)
     } else if (!send_grant(s, *sock)) {
         bw_note("rank %d came for a descriptor and went before it was sent", from);
     } else {
-        s->served[from] = true;
+        s->pass->served[from] = true;
         s->left--;
     }
     bw_pass_close_fd(sock);
@@ -153,7 +151,7 @@ static enum bw_status missing(const struct server *s)
     enum bw_status st = BW_OK;
 
     for (int i = 0; i < s->pass->ranks && s->left > 0; i++) {
-        if (!s->served[i]) {
+        if (!s->pass->served[i]) {
             bw_error("rank %d did not come for the descriptor of rank %d in time", i, s->pass->me);
             st = BW_ERR_TIMEOUT;
         }
@@ -165,15 +163,10 @@ enum bw_status bw_pass_serve(struct bw_pass *pass, const int *wants, int fd, uin
                              uint64_t deadline_ns)
 {
     struct server s = {.pass = pass, .fd = fd, .bytes = bytes};
-    enum bw_status st = BW_OK;
 
-    s.served = calloc((size_t)pass->ranks, sizeof(*s.served));
-    if (s.served == NULL) {
-        return bw_errno("no memory for a list of ranks");
-    }
     for (int i = 0; i < pass->ranks; i++) {
-        s.served[i] = i == pass->me || (wants != NULL && !wants[i]);
-        s.left += !s.served[i];
+        pass->served[i] = i == pass->me || (wants != NULL && !wants[i]);
+        s.left += !pass->served[i];
     }
     for (size_t i = 0; i < PENDING_MAX; i++) {
         s.pending[i] = -1;
@@ -183,7 +176,5 @@ enum bw_status bw_pass_serve(struct bw_pass *pass, const int *wants, int fd, uin
     for (size_t i = 0; i < PENDING_MAX; i++) {
         bw_pass_close_fd(&s.pending[i]);
     }
-    st = missing(&s);
-    free(s.served);
-    return st;
+    return missing(&s);
 }

@@ -15,6 +15,19 @@ if [ -n "${PID_FOLDER-}" ]; then
 fi
 if [ -n "${RANK_ARGUMENTS-}" ] && [ "${RANK_ARGUMENTS%% *}" = "$rank" ]; then
     # shellcheck disable=SC2086 # words are meant
-    exec "$@" ${RANK_ARGUMENTS#* }
+    set -- "$@" ${RANK_ARGUMENTS#* }
+fi
+if [ -n "${RANK_PRELOAD-}" ] && [ "${RANK_PRELOAD%% *}" = "$rank" ]; then
+    set -- env "LD_PRELOAD=${RANK_PRELOAD#* }" "$@"
+fi
+if [ -n "${STATUS_FOLDER-}" ]; then
+    "$@"
+    status=$?
+    echo $status >"$STATUS_FOLDER/status.$rank"
+    for _ in $(seq 30); do
+        [ "$(cat "$STATUS_FOLDER"/status.* | wc -l)" = "$OMPI_COMM_WORLD_SIZE" ] && break
+        sleep 0.1
+    done
+    exit $status
 fi
 exec "$@"

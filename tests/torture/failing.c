@@ -13,8 +13,9 @@
 /*
  * Preloaded: the n-th allocation of the program fails, n being FAIL_ALLOCATION;
  * or, if FAIL_OF is the part of a library's name, of that library. The others
- * get what they ask for, as their faults are not the program's. At the end a
- * line says how many there were, and how many bytes it had at once at most.
+ * get what they ask for, as their faults are not the program's. With FAIL_SHOW
+ * a line says of each where it was asked for. At the end a line says how many
+ * there were, and how many bytes it had at once at most.
  */
 
 #define SHOWN __attribute__((visibility("default")))
@@ -33,6 +34,7 @@ static int range_count;
 static uintptr_t base;
 static atomic_ulong count;
 static unsigned long failing;
+static bool is_shown;
 static atomic_long bytes_now, bytes_most;
 static const char *library; /* NULL: the program itself */
 
@@ -62,6 +64,7 @@ __attribute__((constructor)) static void begin(void)
     const char *number = getenv("FAIL_ALLOCATION");
 
     failing = number == NULL ? 0 : strtoul(number, NULL, 10);
+    is_shown = getenv("FAIL_SHOW") != NULL;
     library = getenv("FAIL_OF");
     dl_iterate_phdr(note_code, NULL);
 }
@@ -84,11 +87,19 @@ static bool is_ours(const void *caller)
 
 static bool fails(const void *caller)
 {
-    if (!is_ours(caller) || atomic_fetch_add(&count, 1) + 1 != failing) {
+    unsigned long number = 0;
+
+    if (!is_ours(caller)) {
         return false;
     }
-    fprintf(stderr, "failing: allocation %lu, at +0x%lx\n", failing,
-            (unsigned long)((uintptr_t)caller - base));
+    number = atomic_fetch_add(&count, 1) + 1;
+    if (is_shown || number == failing) {
+        fprintf(stderr, "failing: allocation %lu, at +0x%lx\n", number,
+                (unsigned long)((uintptr_t)caller - base));
+    }
+    if (number != failing) {
+        return false;
+    }
     errno = ENOMEM;
     return true;
 }
