@@ -126,7 +126,8 @@ enum bw_status bw_session_share_all(struct bw_session *session,
 
 /* What a rank's GPU and host have for sharing memory. */
 struct bw_rank_info {
-    int visible; /* GPUs that the rank sees */
+    int visible;   /* GPUs that the rank sees */
+    bool sees_all; /* those of all ranks of its host among them */
     bool has_multicast, has_imex_channel;
     const char *fabric_answer, *fd_answer; /* the driver's, when memory was to be made so */
     int fabric_state; /* NVML's: 0 not supported, 1 not started, 2 in progress, 3 completed; -1:

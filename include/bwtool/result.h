@@ -68,6 +68,7 @@ struct bw_device_info {
     int sm_count, capability_major, capability_minor;
     bool has_sharing; /* several ranks: what follows is known */
     int visible_gpus; /* that the rank sees */
+    bool sees_all;    /* those of all ranks of its host among them */
     bool has_multicast, has_imex_channel;
     char fabric_answer[48], fd_answer[48]; /* the driver's, when memory was to be made so */
     int fabric_state;                      /* NVML's; -1: unknown */

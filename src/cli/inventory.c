@@ -103,6 +103,7 @@ void bw_inventory_sharing(struct bw_run *run, const struct bw_session *session)
         }
         device->has_sharing = true;
         device->visible_gpus = info.visible;
+        device->sees_all = info.sees_all;
         device->has_multicast = info.has_multicast;
         device->has_imex_channel = info.has_imex_channel;
         device->fabric_state = info.fabric_state;

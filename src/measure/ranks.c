@@ -103,18 +103,43 @@ static enum bw_status check_distinct(const struct bw_ranks *ranks, const struct 
     return BW_OK;
 }
 
-/* Measured: NVLink copies of ranks that see one GPU each are slower. */
+static bool sees(const struct bw_gpus *gpus, const char *uuid)
+{
+    for (int i = 0; i < gpus->count; i++) {
+        if (strcmp(gpus->gpus[i].uuid, uuid) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether each rank sees the GPUs of all ranks of its host: known once it is known who has which.
+ */
+static enum bw_status find_views_all(struct bw_ranks *ranks, const struct bw_session *session,
+                                     struct bw_rank_facts *mine)
+{
+    struct bw_world *world = session->world;
+
+    mine->sees_all = true;
+    for (int i = 0; i < world->ranks; i++) {
+        mine->sees_all &= ranks->facts[i].host_rank != mine->host_rank ||
+                          sees(&session->gpus, ranks->facts[i].uuid);
+    }
+    return bw_world_gather_all(world, mine, ranks->facts, sizeof(*mine));
+}
+
+/* Measured where each rank saw one GPU: NVLink copies between them are slower. */
 static void say_narrow(const struct bw_ranks *ranks, const struct bw_world *world)
 {
     int count = 0;
 
     for (int i = 0; i < world->ranks; i++) {
-        count += ranks->facts[i].visible == 1;
+        count += !ranks->facts[i].sees_all;
     }
-    if (count > 0 && bw_world_is_root(world) && world->local_ranks > 1) {
-        bw_warn("%d of %d ranks see only their own GPU (CUDA_VISIBLE_DEVICES, or the launcher's "
-                "binding of GPUs): copies between ranks are slower so; let all see all GPUs of "
-                "their host",
+    if (count > 0 && bw_world_is_root(world)) {
+        bw_warn("%d of %d ranks do not see the GPUs of all ranks of their host "
+                "(CUDA_VISIBLE_DEVICES, or the launcher's binding of GPUs): copies between ranks "
+                "can be slower so; let all see all GPUs of their host",
                 count, world->ranks);
     }
 }
@@ -140,6 +165,7 @@ enum bw_status bw_ranks_open_all(struct bw_ranks *ranks, struct bw_session *sess
     TRY(bw_world_agree_all(world, st, "finding out what each rank has"));
     TRY(bw_world_gather_all(world, &mine, ranks->facts, sizeof(mine)));
     TRY(check_distinct(ranks, world));
+    TRY(find_views_all(ranks, session, &mine));
     say_narrow(ranks, world);
     session->seed = (uint32_t)ranks->facts[0].seed;
 out:
@@ -173,6 +199,7 @@ bool bw_session_rank(const struct bw_session *session, int rank, struct bw_rank_
     facts = &session->ranks->facts[rank];
     *info = (struct bw_rank_info){
         .visible = facts->visible,
+        .sees_all = facts->sees_all,
         .has_multicast = facts->has_multicast,
         .has_imex_channel = facts->has_imex_channel,
         .fabric_answer = bw_cu_error_name((CUresult)facts->fabric_probe),

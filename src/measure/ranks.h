@@ -18,6 +18,7 @@
 struct bw_rank_facts {
     int32_t rank, host_rank;
     int32_t ordinal, visible; /* of its GPU, and of how many that it sees */
+    int32_t sees_all;         /* the GPUs of all ranks of its host are among those */
     int32_t is_fabric_attribute, is_fd_attribute, has_multicast, has_imex_channel;
     int32_t is_multicast_off;       /* NCCL_NVLS_ENABLE=0 */
     int32_t fabric_probe, fd_probe; /* CUresult of trying */

@@ -64,6 +64,7 @@ static json_t *sharing_of(const struct bw_device_info *device)
     json_t *object = json_object();
 
     bw_json_set(object, "visible_gpus", json_integer(device->visible_gpus));
+    bw_json_set(object, "sees_all_ranks", json_boolean(device->sees_all));
     bw_json_set(object, "fd_handles", bw_json_text(device->fd_answer));
     bw_json_set(object, "fabric_handles", bw_json_text(device->fabric_answer));
     bw_json_set(object, "imex_channel", json_boolean(device->has_imex_channel));

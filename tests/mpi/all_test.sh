@@ -41,6 +41,8 @@ if [d["rank"] for d in devices] != list(range(n)) or len({d["uuid"] for d in dev
     print("devices:", devices)
 if any("sharing" not in d or d["sharing"]["fd_handles"] != "CUDA_SUCCESS" for d in devices):
     print("a rank's facts are missing:", devices)
+if not all(d["sharing"]["sees_all_ranks"] for d in devices):
+    print("all see all GPUs, and the record denies it:", devices)
 if record["environment"]["ranks"] != n:
     print("ranks:", record["environment"]["ranks"])
 END

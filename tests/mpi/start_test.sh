@@ -39,14 +39,28 @@ RANK_ARGUMENTS='1 -m' ranks 2 h200x2 -t multinode_bisect_write_ce -b 64K
     says "rank 1 is started with other options than rank 0: '.* -m' instead of"
 } | verdict "other options"
 
-export SHOW_ONE=1
-ranks 2 h200x2 -t multinode_device_to_device_memcpy_read_ce -b 64K -i 1
+# Each its own, and sets that are disjoint: rank 1's GPU is the second that it sees.
+for sets in '0 1' '0,1 3,2'; do
+    SHOW_EACH=$sets ranks 2 h200x8 -t multinode_device_to_device_memcpy_read_ce -b 64K -i 1
+    {
+        [ "$status" = 0 ] || echo "status $status"
+        says '2 of 2 ranks do not see the GPUs of all ranks of their host'
+        grep -q '^SUM multinode_device_to_device_memcpy_read_ce 800.00' "$work/out" || cat "$work/out"
+    } | verdict "ranks that see GPUs $sets"
+done
+SHOW_EACH='0,1 1' ranks 2 h200x8 -t multinode_bisect_write_ce -b 64K -i 1 -j
 {
     [ "$status" = 0 ] || echo "status $status"
-    says '2 of 2 ranks see only their own GPU'
-    grep -q '^SUM multinode_device_to_device_memcpy_read_ce 800.00' "$work/out" || cat "$work/out"
-} | verdict "ranks that see one GPU each"
-unset SHOW_ONE
+    python3 - "$work/out" <<'END'
+import json, sys
+record = json.load(open(sys.argv[1]))["bwtool"]
+sees = [d["sharing"]["sees_all_ranks"] for d in record["devices"]]
+if sees != [True, False]:
+    print("sees_all_ranks:", sees)
+if not any("1 of 2 ranks do not see" in w["text"] for w in record["messages"]):
+    print("no warning in the record:", record["messages"])
+END
+} | verdict "one rank that sees its own GPU only: the record says which"
 
 CUDA_VISIBLE_DEVICES=1 ranks 2 h200x2 -t multinode_bisect_write_ce -b 64K
 {
