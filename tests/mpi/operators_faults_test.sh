@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Operators over ranks in which something goes wrong, BWTOOL BUILD PART [RANK]:
 # it is seen, all ranks end, and the other testcases go on where they can.
-# shellcheck disable=SC1091,SC2154 # lib.sh has what is missing here
+# shellcheck disable=SC1091,SC2154 # lib.sh and lose.sh have what is missing here
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+. "$root/tests/mpi/lose.sh"
 part=$3
 rank=${4-}
 # What gives up inside a kernel does so by the virtual clock: let that go on soon.
@@ -84,32 +85,14 @@ memory() {
     } | verdict "no memory to share"
 }
 
-# hit SIGNAL SECONDS WORDS: rank 1, while operators are measured.
-hit() {
-    local began pid=
-    export PID_FOLDER=$work
-    rm -f "$work"/pid.*
-    ranks 2 h200x2 -t shmem_all_reduce_two_shot -b 64K -i 1000000 --loopCount 40 &
-    for _ in $(seq 100); do
-        pid=$(cat "$work/pid.1" 2>/dev/null) && [ -n "$pid" ] && break
-        sleep 0.1
-    done
-    sleep 2
-    began=$(date +%s)
-    kill "-$1" "$pid"
-    wait $!
-    [ $(($(date +%s) - began)) -le "$2" ] || echo "took $(($(date +%s) - began)) s"
-    says "rank 1 on .* \(GPU 1, GPU-.*\) $3; it was at: shmem_all_reduce_two_shot, 65536 bytes"
-    [ "$(cat "$work/status")" != 0 ] || echo "status 0"
-}
-
 case $part in
 protocol) protocol ;;
 prepare) calls 'cuMemcpyAsync_1 cuStreamCreate_3 cuMemsetD8Async_1 cuLaunchKernel_5' ;;
 measure) calls 'cuMemcpyAsync_9 cuEventCreate_1 cuLaunchKernel_14 cuEventElapsedTime_1' ;;
 memory) memory ;;
 lost)
-    hit KILL 10 'has died' | verdict "a killed rank"
+    lose 1 KILL 10 'has died' 'shmem_all_reduce_two_shot, 65536 bytes' h200x2 \
+        -t shmem_all_reduce_two_shot -b 64K -i 1000000 --loopCount 40 | verdict "a killed rank"
     ;;
 hung)
     began=$(date +%s)
