@@ -132,8 +132,8 @@ struct bw_testcase_result *bw_run_add(struct bw_run *run, const char *name);
  * BW_ERR_MEMORY, logged, leaves what was got for bw_run_free().
  */
 enum bw_status bw_result_shape(struct bw_testcase_result *result, const struct bw_plan *plan);
-/* Undo that, with all that its cells have. */
-void bw_result_drop_shape(struct bw_testcase_result *result);
+/* As if nothing had been made ready or measured: no matrices, and no operator's points. */
+void bw_result_drop(struct bw_testcase_result *result);
 
 /* Fill in the outliers of all matrices; and log a note about each. */
 void bw_result_find_outliers(const struct bw_run *run, struct bw_testcase_result *result);

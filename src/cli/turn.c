@@ -32,7 +32,7 @@ out:
     return st;
 }
 
-/* One that another rank keeps from being measured is one without matrices. */
+/* What another rank keeps from being measured has a reason, and no rows that say nothing. */
 static enum bw_status agree_all(struct runner *r, struct bw_testcase_result *result,
                                 enum bw_status mine)
 {
@@ -41,7 +41,7 @@ static enum bw_status agree_all(struct runner *r, struct bw_testcase_result *res
 
     if (st != BW_OK) {
         st = bw_world_explain_all(r->world, st, bw_log_reason(), &reason);
-        bw_result_drop_shape(result);
+        bw_result_drop(result);
         free(result->reason);
         result->reason = reason;
     }

@@ -59,13 +59,22 @@ static void matrix_free(struct bw_matrix *matrix)
     *matrix = (struct bw_matrix){0};
 }
 
-static void testcase_result_free(struct bw_testcase_result *result)
+void bw_result_drop(struct bw_testcase_result *result)
 {
-    bw_result_drop_shape(result);
+    for (int m = 0; m < result->matrix_count; m++) {
+        matrix_free(&result->matrices[m]);
+    }
+    result->matrix_count = 0;
     if (result->shmem != NULL) {
         bw_shmem_result_free(result->shmem);
         free(result->shmem);
     }
+    result->shmem = NULL;
+}
+
+static void testcase_result_free(struct bw_testcase_result *result)
+{
+    bw_result_drop(result);
     free(result->name);
     free(result->reason);
     free(result->records);
@@ -176,14 +185,6 @@ enum bw_status bw_result_shape(struct bw_testcase_result *result, const struct b
     }
     result->matrix_count = count; /* not before: who sees a matrix takes its cells for there */
     return BW_OK;
-}
-
-void bw_result_drop_shape(struct bw_testcase_result *result)
-{
-    for (int m = 0; m < result->matrix_count; m++) {
-        matrix_free(&result->matrices[m]);
-    }
-    result->matrix_count = 0;
 }
 
 void bw_result_set_reason(struct bw_testcase_result *result, const char *reason)

@@ -23,8 +23,8 @@ import time
 from torture import is_sanitized
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SOON_S = 10  # a rank that left the others is found out after 25 s
-PATIENCE_S = 15
+SOON_S = 15  # a rank that left the others is found out after 20 s or more
+PATIENCE_S = 60
 LINES_MAX = 4  # what failed, and what could not be done therefore
 
 FIXED = "-i 1 --loopCount 1 -t "  # else the number of samples is found
