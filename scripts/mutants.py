@@ -86,7 +86,7 @@ FAULTS = [
     ("src/shmem/check.c", ".is_reduced = c->is_sum", ".is_reduced = false", ""),
     ("src/shmem/check.c", "        check.root = 1;", "        check.root = 0;", ""),
     ("src/world/pass_owner.c", "differ |= ", "differ &= ", "pass"),  # any token
-    ("src/world/pass_owner.c", "        s->served[from] = true;\n", "", "pass"),
+    ("src/world/pass_owner.c", "        s->pass->served[from] = true;\n", "", "pass"),
     ("src/world/pass_owner.c", "hello.to == s->pass->me", "hello.to >= 0", "pass"),
     ("src/world/pass_owner.c", "!bw_pass_is_same_user(sock)", "sock < -1", "pass"),
     ("src/world/pass_caller.c", "!bw_pass_is_same_user(*sock)", "*sock < 0", "pass"),
