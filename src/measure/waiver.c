@@ -85,6 +85,9 @@ static char *why_not_shared(const struct bw_session *session, const struct bw_te
     if (reason != NULL) {
         return reason;
     }
+    if (session->ranks->status != BW_OK) {
+        return NULL; /* sharing memory failed: so does the testcase, and says why */
+    }
     if ((bw_testcase_needs(tc) & NEED_MULTICAST) != 0) {
         const char *why = bw_session_no_multicast(session);
 
