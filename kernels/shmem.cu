@@ -7,6 +7,8 @@
 #include "shmem_tiles.cu"
 #include "shmem_words.cu"
 
+#include "shmem_multicast.cu"
+
 #include "shmem_tma.cu"
 
 #include "shmem_signals.cu"

@@ -56,16 +56,17 @@ struct bw_shmem_args {
     uint32_t slot;       /* of the scratch, of this epoch                                   */
     uint32_t slot_clear; /* poison: the slot of the epoch before, to be poisoned again      */
     uint32_t slot_vectors;
-    uint32_t vectors; /* of one message; two-shot: of one part                           */
-    uint32_t total;   /* two-shot: of all parts together; else ranks * vectors           */
+    uint32_t vectors; /* of one message; where ranks add a part each: of one part         */
+    uint32_t total;   /* of all parts together; else ranks * vectors                     */
     uint32_t tile_vectors;
     uint32_t dtype;                 /* enum bw_shmem_dtype */
     uint32_t kind;                  /* bw_shmem_sync: which signal */
     uint32_t rounds;                /* bw_shmem_pingpong, bw_shmem_barrier */
     uint64_t in, out;               /* this rank's */
-    uint64_t in_offset, out_offset; /* the same in the windows of all ranks; ~0: not there   */
+    uint64_t in_offset, out_offset; /* the same in the windows, or areas, of all ranks       */
     uint64_t scratch_offset, signal_offset;
-    uint64_t timed_out; /* uint32_t of this rank: some wait gave up */
+    uint64_t multicast, area; /* where all in and out are one, and this rank's part of it; else 0 */
+    uint64_t timed_out;       /* uint32_t of this rank: some wait gave up */
     uint64_t timeout_ns;
     uint64_t window[BW_SHMEM_RANKS_MAX];
     struct bw_frame_args frames; /* of twins only */

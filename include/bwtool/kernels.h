@@ -30,6 +30,8 @@
     K(shmem_ll_reduce_scatter) K(shmem_ll_all_reduce)                                   \
     K(shmem_poison_reduce_scatter) K(shmem_poison_all_reduce)                           \
     K(shmem_poison4_reduce_scatter) K(shmem_poison4_all_reduce)                         \
+    K(shmem_multicast_all_gather) K(shmem_multicast_broadcast)                          \
+    K(shmem_multicast_reduce_scatter) K(shmem_multicast_all_reduce)                     \
     K(shmem_barrier) K(shmem_pingpong)                                                  \
     K(shmem_push_dispatch) K(shmem_pull_dispatch) K(shmem_tiles_dispatch)               \
     K(shmem_pull_combine) K(shmem_tiles_combine) K(shmem_tma_dispatch)

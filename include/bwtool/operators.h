@@ -98,6 +98,7 @@ struct bw_shmem_request {
     int ranks;       /* so many of the first; 0: all. Ranks of their own process: all or none */
     unsigned rounds; /* checked with a fresh pattern each; 0: the default */
     enum bw_profile_mode profile;
+    const char *no_multicast; /* why it is switched off; NULL: it is not. For a plan without GPUs */
     /* Dispatch and combine: tokens (0: as many as the payload has), hidden, top_k, experts (0: the
      * default), skew and seed; the rest is not looked at. */
     struct bw_route_shape route;

@@ -71,7 +71,11 @@ enum bw_status bw_share_import(struct bw_share *share, enum bw_share_kind kind, 
  */
 enum bw_status bw_share_map(struct bw_share *share, const struct bw_gpu *gpu, CUresult *why);
 
-/* Let another GPU of this process reach what is mapped. */
+/* Let another GPU of this process reach what is mapped; that it cannot is as with bw_share_map().
+ */
+enum bw_status bw_share_grant(const struct bw_share *share, const struct bw_gpu *gpu,
+                              CUresult *why);
+/* The same where it must be able to. */
 enum bw_status bw_share_allow(const struct bw_share *share, const struct bw_gpu *gpu);
 
 /* In the reverse order; nobody may use it any more. */

@@ -69,6 +69,10 @@ enum bw_status bw_shmem_measure_all(struct bw_session *session, const struct bw_
 uint64_t bw_shmem_window_bytes(const struct bw_session *session, const struct bw_operator *row,
                                const struct bw_shmem_request *request);
 
+/* The same of memory behind a multicast address. */
+uint64_t bw_shmem_multicast_bytes(const struct bw_session *session, const struct bw_operator *row,
+                                  const struct bw_shmem_request *request);
+
 /*
  * Why the row cannot run here, or not as asked for, in words that the caller
  * frees; NULL if it can. `is_usage` tells a contradiction from a lack.

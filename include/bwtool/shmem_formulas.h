@@ -57,6 +57,9 @@ struct bw_shmem_bytes {
     uint64_t local;          /* the rank's own share, which crosses no link           */
 };
 struct bw_shmem_bytes bw_shmem_bytes_of(enum bw_shmem_op op, int ranks, uint64_t payload_bytes);
+/* The same where the switch adds up and spreads: what a rank's port carries to it, and from it. */
+struct bw_shmem_bytes bw_shmem_switch_bytes_of(enum bw_shmem_op op, int ranks,
+                                               uint64_t payload_bytes);
 
 /* Of a rank's bytes those that its port carries in the direction that has more. */
 uint64_t bw_shmem_remote_bytes(const struct bw_shmem_bytes *bytes);

@@ -4,6 +4,7 @@
 #include "baseline.h"
 
 #include "bwtool/log.h"
+#include "bwtool/multicast.h"
 #include "bwtool/text.h"
 
 #include <math.h>
@@ -24,6 +25,10 @@ struct bw_shmem_request bw_operator_request(const struct bw_options *options,
         .bytes_min = options->buffer_bytes, .bytes_max = options->buffer_bytes, .factor = 2};
 
     request.profile = options->profile;
+    request.no_multicast = options->no_multicast ? "multicast is switched off by --no-multicast"
+                           : bw_multicast_is_off()
+                               ? "multicast is switched off by NCCL_NVLS_ENABLE=0"
+                               : NULL;
     if (options->sweep.is_given) {
         request.bytes_min = options->sweep.min;
         request.bytes_max = options->sweep.max;
@@ -75,6 +80,15 @@ uint64_t bw_operator_window_bytes(const struct bw_session *session,
     const struct bw_shmem_request request = bw_operator_request(options, suite);
 
     return bw_shmem_window_bytes(session, bw_operator_of(tc), &request);
+}
+
+uint64_t bw_operator_multicast_bytes(const struct bw_session *session,
+                                     const struct bw_options *options, const struct bw_testcase *tc,
+                                     const struct bw_suite_case *suite)
+{
+    const struct bw_shmem_request request = bw_operator_request(options, suite);
+
+    return bw_shmem_multicast_bytes(session, bw_operator_of(tc), &request);
 }
 
 /* "64 MiB", "1000 B" */

@@ -23,6 +23,11 @@ uint64_t bw_operator_window_bytes(const struct bw_session *session,
                                   const struct bw_options *options, const struct bw_testcase *tc,
                                   const struct bw_suite_case *suite);
 
+/* The same behind a multicast address. */
+uint64_t bw_operator_multicast_bytes(const struct bw_session *session,
+                                     const struct bw_options *options, const struct bw_testcase *tc,
+                                     const struct bw_suite_case *suite);
+
 /* A note if an option for operators only has none to apply to. */
 void bw_operator_note(const struct bw_options *options, const struct bw_selection *selection);
 

@@ -94,6 +94,19 @@ bool bw_ranks_take_part(const struct bw_testcase *tc)
     return bw_testcase_is_multinode(tc) || bw_operator_of(tc) != NULL;
 }
 
+/* The greediest one counts: operators come one after the other. */
+static void add_needs(struct bw_operator_needs *needs, const struct bw_session *session,
+                      const struct bw_options *options, const struct bw_choice *choice)
+{
+    const struct bw_testcase *tc = bw_all_at((size_t)choice->index);
+    const uint64_t window =
+        session->ranks == NULL ? 0 : bw_operator_window_bytes(session, options, tc, choice->suite);
+    const uint64_t area = bw_operator_multicast_bytes(session, options, tc, choice->suite);
+
+    needs->window_bytes = window > needs->window_bytes ? window : needs->window_bytes;
+    needs->multicast_bytes = area > needs->multicast_bytes ? area : needs->multicast_bytes;
+}
+
 /* The testcases of all ranks among the chosen ones, and what the greediest of the operators needs.
  */
 static size_t find_needs(const struct bw_session *session, const struct bw_selection *selection,
@@ -106,11 +119,8 @@ static size_t find_needs(const struct bw_session *session, const struct bw_selec
         const int index = selection->choices[i].index;
         const struct bw_testcase *tc = index < 0 ? NULL : bw_all_at((size_t)index);
 
-        if (tc != NULL && bw_operator_of(tc) != NULL && session->ranks != NULL) {
-            const uint64_t own =
-                bw_operator_window_bytes(session, options, tc, selection->choices[i].suite);
-
-            needs->window_bytes = own > needs->window_bytes ? own : needs->window_bytes;
+        if (tc != NULL && bw_operator_of(tc) != NULL) {
+            add_needs(needs, session, options, &selection->choices[i]);
         } else if (tc != NULL && bw_testcase_is_multinode(tc)) {
             cases[count++] = tc;
         }
@@ -142,7 +152,7 @@ enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_se
                                     ? all[i].multicast_bytes
                                     : needs.multicast_bytes;
     }
-    if (count > 0 || needs.window_bytes > 0) {
+    if (count > 0 || needs.window_bytes > 0 || needs.multicast_bytes > 0) {
         TRY(bw_session_share_all(session, cases, count, &needs, sampling));
     }
 out:

@@ -16,7 +16,8 @@ enum bw_status bw_ranks_check_all(struct bw_world *world, int argc, char **argv)
 /* True if all ranks take part in the testcase, where there are several; else it is rank 0's. */
 bool bw_ranks_take_part(const struct bw_testcase *tc);
 
-/* Share the memory that the chosen testcases need, if some of them need it. Collective. */
+/* Share the memory that the chosen testcases need, if some of them need it; in one process, what
+ * lies behind a multicast address. Collective. */
 enum bw_status bw_ranks_share_all(struct bw_session *session, const struct bw_selection *selection,
                                   const struct bw_options *options,
                                   const struct bw_sampling *sampling);

@@ -140,8 +140,10 @@ static enum bw_status open_session(struct runner *r)
         return BW_OK; /* all of it was measured by another process */
     }
     TRY(bw_session_open_all(&r->session, r->world, r->topology, gpus));
-    if (bw_has_ranks(r)) {
+    if (bw_has_ranks(r) || r->session.has_gpus) {
         TRY(bw_ranks_share_all(&r->session, &r->selection, r->options, &r->run.sampling));
+    }
+    if (bw_has_ranks(r)) {
         bw_inventory_sharing(&r->run, &r->session);
     }
     r->session.wants_huge_pages = r->options->use_huge_pages;

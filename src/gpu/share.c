@@ -121,12 +121,23 @@ out:
     return st;
 }
 
-enum bw_status bw_share_map(struct bw_share *share, const struct bw_gpu *gpu, CUresult *why)
+enum bw_status bw_share_grant(const struct bw_share *share, const struct bw_gpu *gpu, CUresult *why)
 {
     const CUmemAccessDesc access = {
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = gpu->dev},
         .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
     };
+
+    *why = cu.MemSetAccess(share->ptr, share->bytes, &access, 1);
+    if (*why == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED || *why == CUDA_ERROR_NOT_SUPPORTED ||
+        *why == CUDA_ERROR_INVALID_DEVICE || *why == CUDA_ERROR_NOT_PERMITTED) {
+        return BW_WAIVED;
+    }
+    return bw_cu(*why, "cuMemSetAccess", __FILE__, __LINE__);
+}
+
+enum bw_status bw_share_map(struct bw_share *share, const struct bw_gpu *gpu, CUresult *why)
+{
     enum bw_status st = BW_OK;
 
     TRY(bw_gpu_use(gpu));
@@ -137,24 +148,17 @@ enum bw_status bw_share_map(struct bw_share *share, const struct bw_gpu *gpu, CU
     }
     TRY(CU(cu.MemMap(share->ptr, share->bytes, 0, share->handle, 0)));
     share->is_mapped = true;
-    *why = cu.MemSetAccess(share->ptr, share->bytes, &access, 1);
-    if (*why == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED || *why == CUDA_ERROR_NOT_SUPPORTED ||
-        *why == CUDA_ERROR_INVALID_DEVICE || *why == CUDA_ERROR_NOT_PERMITTED) {
-        return BW_WAIVED;
-    }
-    TRY(bw_cu(*why, "cuMemSetAccess", __FILE__, __LINE__));
+    st = bw_share_grant(share, gpu, why);
 out:
     return st;
 }
 
 enum bw_status bw_share_allow(const struct bw_share *share, const struct bw_gpu *gpu)
 {
-    const CUmemAccessDesc access = {
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = gpu->dev},
-        .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-    };
+    CUresult why = CUDA_SUCCESS;
+    const enum bw_status st = bw_share_grant(share, gpu, &why);
 
-    return CU(cu.MemSetAccess(share->ptr, share->bytes, &access, 1));
+    return st == BW_WAIVED ? bw_cu(why, "cuMemSetAccess", __FILE__, __LINE__) : st;
 }
 
 void bw_share_close(struct bw_share *share)

@@ -152,8 +152,8 @@ static enum bw_status map(struct attempt *a, struct bw_multicast_member *m)
 {
     struct bw_share *object = &a->area->object;
     CUresult why = CUDA_SUCCESS;
-    const enum bw_status st =
-        object->is_mapped ? bw_share_allow(object, m->gpu) : bw_share_map(object, m->gpu, &why);
+    const enum bw_status st = object->is_mapped ? bw_share_grant(object, m->gpu, &why)
+                                                : bw_share_map(object, m->gpu, &why);
 
     return st == BW_WAIVED ? answer(a, why, "cuMemSetAccess to the multicast address") : st;
 }

@@ -22,8 +22,10 @@ const char *bw_words_frame_missing(const struct bw_shmem_point *p, enum bw_frame
     case FRAMES_OF_WAIT:
         return "nothing is waited for";
     case FRAMES_OF_COMPUTE:
-        return bw_shmem_formula(p->row->op)->is_sum ? "one rank has nothing to add up"
-                                                    : "pure transport, no local_compute";
+        return !bw_shmem_formula(p->row->op)->is_sum ? "pure transport, no local_compute"
+               : p->row->algorithm == ALGORITHM_MULTICAST
+                   ? "the switch adds up: its sums are remote_get"
+                   : "one rank has nothing to add up";
     case FRAMES_OF_FINALIZE:
     case FRAME_CLASSES:
         break;

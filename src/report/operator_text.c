@@ -53,6 +53,10 @@ const char *bw_words_note(const struct bw_shmem_point *point)
     if (point->status != BW_OK) {
         return point->reason != NULL ? point->reason : "failed";
     }
+    if (point->figures.utilization_pct > 100 && point->row->algorithm == ALGORITHM_MULTICAST) {
+        return "above 100 %: the switch adds up and spreads, so that fewer bytes cross the links "
+               "than the bus factor counts (wire_bytes are what crosses)";
+    }
     if (point->figures.utilization_pct > 100) {
         return "above 100 %: the link is faster than its nominal rate, or the bus factor counts "
                "bytes that did not cross it";

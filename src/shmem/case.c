@@ -40,12 +40,34 @@ static enum bw_shmem_layout layout_of(enum bw_shmem_op op)
     }
 }
 
+/* All ranks add a part each, which then goes to all. */
+static bool is_by_parts(const struct bw_operator *row)
+{
+    return row->algorithm == ALGORITHM_TWO_SHOT ||
+           (row->algorithm == ALGORITHM_MULTICAST && row->op == SHMEM_ALL_REDUCE);
+}
+
+static char *why_no_multicast(const struct bw_operator *row, enum bw_shmem_dtype dtype,
+                              const struct shmem_machine *machine)
+{
+    if (dtype == BW_INT8 && bw_shmem_formula(row->op)->is_sum) {
+        return bw_text_reason("the switch adds no int8: multimem.ld_reduce has none");
+    }
+    if (machine->ranks < 2) {
+        return bw_text_reason("multicast needs two GPUs, and there is one");
+    }
+    return machine->no_multicast != NULL ? bw_text_reason("%s", machine->no_multicast) : NULL;
+}
+
 /* "Multicast" and "placement A of a pull" and so on: why not. */
 static char *why_not(const struct bw_operator *row, enum bw_placement placement,
                      enum bw_shmem_dtype dtype, const struct shmem_machine *machine)
 {
-    if (row->algorithm == ALGORITHM_MULTICAST) {
-        return bw_text_reason("needs multicast, which this version leaves alone");
+    char *reason =
+        row->algorithm != ALGORITHM_MULTICAST ? NULL : why_no_multicast(row, dtype, machine);
+
+    if (reason != NULL) {
+        return reason;
     }
     if (placement != PLACEMENT_AUTO && (row->placements & (unsigned)placement) == 0) {
         return bw_text_reason("placement %s would not be honest: %s", bw_placement_name(placement),
@@ -92,7 +114,7 @@ static void set_sizes(struct shmem_case *c, uint64_t bytes)
     c->out_bytes = pitch * bw_shmem_outputs((uint32_t)c->layout, (uint32_t)n);
     c->vectors = (uint32_t)(pitch / 16);
     c->total = c->vectors * (uint32_t)n;
-    if (c->row->algorithm == ALGORITHM_TWO_SHOT) {
+    if (is_by_parts(c->row)) {
         c->total = c->vectors;
         c->vectors = (uint32_t)((pitch / 16 + n - 1) / n);
     }

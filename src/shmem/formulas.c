@@ -100,6 +100,25 @@ struct bw_shmem_bytes bw_shmem_bytes_of(enum bw_shmem_op op, int ranks, uint64_t
     }
 }
 
+struct bw_shmem_bytes bw_shmem_switch_bytes_of(enum bw_shmem_op op, int ranks,
+                                               uint64_t payload_bytes)
+{
+    const uint64_t share = payload_bytes / (uint64_t)ranks;
+
+    switch (op) {
+    case SHMEM_ALL_GATHER: /* one's own share comes back, too */
+        return (struct bw_shmem_bytes){share, payload_bytes, 0};
+    case SHMEM_REDUCE_SCATTER: /* one's own summands go to the switch, too */
+        return (struct bw_shmem_bytes){payload_bytes, share, 0};
+    case SHMEM_ALL_REDUCE: /* summands out, and a share of sums; that share in, and all sums */
+        return (struct bw_shmem_bytes){payload_bytes + share, share + payload_bytes, 0};
+    case SHMEM_BROADCAST: /* the root's own */
+        return (struct bw_shmem_bytes){payload_bytes, payload_bytes, 0};
+    default:
+        return (struct bw_shmem_bytes){0, 0, 0};
+    }
+}
+
 uint64_t bw_shmem_remote_bytes(const struct bw_shmem_bytes *bytes)
 {
     return bytes->sent > bytes->received ? bytes->sent : bytes->received;

@@ -47,7 +47,9 @@ static void describe_case(const struct shmem_case *c, struct bw_shmem_point *poi
     point->warm = SHMEM_WARM;
     point->figures.payload_bytes = c->payload_bytes;
     point->route = c->route.shape;
-    point->bytes = bw_shmem_bytes_of(c->row->op, c->ranks, c->payload_bytes);
+    point->bytes = c->row->algorithm == ALGORITHM_MULTICAST
+                       ? bw_shmem_switch_bytes_of(c->row->op, c->ranks, c->payload_bytes)
+                       : bw_shmem_bytes_of(c->row->op, c->ranks, c->payload_bytes);
     point->operations = bw_shmem_operations(c->row->op, c->ranks, c->elements);
 }
 

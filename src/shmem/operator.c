@@ -60,7 +60,20 @@
 #define POISON_SAYS                                                                        \
     "SM stores of words that are not a certain NaN into the peers' scratch, added by the " \
     "kernel; a NaN of all ones loses its sign"
-#define MULTICAST_SAYS "multicast stores or loads by the switch"
+/* multimem.st src=user input, dst=all ranks' output: no copy before (R), or copied out by the same
+ * kernel (A). */
+#define MULTICAST_STORE_SAYS                                                              \
+    "multicast stores from the user's input, which the switch writes into all symmetric " \
+    "outputs; copied out by the kernel where the user's own is another (A)"
+/* multimem.ld_reduce src=all ranks' input, which must be symmetric: staged before (B), or the
+ * user's own (R). */
+#define MULTICAST_SUM_SAYS                                                                  \
+    "multicast loads: the switch adds up the same place of all symmetric inputs; a user's " \
+    "own input is staged (B)"
+#define MULTICAST_SUM_STORE_SAYS                                                              \
+    "multicast loads and stores: the switch adds up the same place of all symmetric inputs, " \
+    "and writes each rank's part of the sums into all symmetric outputs; a user's own input " \
+    "is staged and the output copied out by the kernel (B)"
 
 /*
  * The standard's phases of the routed operators. 1a: the tokens, or the rows of a combine. 1b and
@@ -124,9 +137,9 @@
 #define ROUTED(op, tail, algorithm, how, placements, natural, slots, schedule)                 \
     ROW("shmem_" #tail "_" #how, op, SM, algorithm, shmem_##how##_##tail, placements, natural, \
         slots, (slots) > 0 ? 1 : 0, BW_SHMEM_THREADS, 2, false, schedule)
-#define MULTICAST(op, tail, placements)                                                 \
-    ROW("shmem_" #tail "_multicast", op, SM, MULTICAST, gate_hold, placements, R, 0, 0, \
-        BW_SHMEM_THREADS, 1, false, MULTICAST_SAYS)
+#define MULTICAST(op, tail, placements, schedule)                                                 \
+    ROW("shmem_" #tail "_multicast", op, SM, MULTICAST, shmem_multicast_##tail, placements, R, 0, \
+        0, BW_SHMEM_THREADS, 1, false, schedule)
 
 /* New rows go to the end, and no row ever moves: places are indices, counted on from testcase.h's.
  */
@@ -177,10 +190,10 @@ const struct bw_operator bw_operators[] = {
     CE(BROADCAST, broadcast),
     TILES(BROADCAST, broadcast),
     LL(BROADCAST, broadcast),
-    MULTICAST(ALL_GATHER, all_gather, A | R),
-    MULTICAST(REDUCE_SCATTER, reduce_scatter, B | R),
-    MULTICAST(ALL_REDUCE, all_reduce, B | R),
-    MULTICAST(BROADCAST, broadcast, A | R),
+    MULTICAST(ALL_GATHER, all_gather, A | R, MULTICAST_STORE_SAYS),
+    MULTICAST(REDUCE_SCATTER, reduce_scatter, B | R, MULTICAST_SUM_SAYS),
+    MULTICAST(ALL_REDUCE, all_reduce, B | R, MULTICAST_SUM_STORE_SAYS),
+    MULTICAST(BROADCAST, broadcast, A | R, MULTICAST_STORE_SAYS),
     AUTO("shmem_dispatch", DISPATCH, A | B | R),
     AUTO("shmem_combine", COMBINE, A | B | R),
     ROUTED(DISPATCH, dispatch, PUSH, push, B | R, R, 0, DISPATCH_PUSH_SAYS),

@@ -118,6 +118,8 @@ static struct bw_shmem_args args_of(const struct shmem_case *c, int r)
         .out_offset = c->at.out,
         .scratch_offset = c->at.scratch,
         .signal_offset = c->at.signals,
+        .multicast = c->multicast,
+        .area = rank->area,
         .timed_out = rank->timed_out.device,
         .timeout_ns = timeout_ns,
     };

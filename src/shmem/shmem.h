@@ -37,6 +37,7 @@ struct shmem_route_tables {
 struct shmem_rank {
     const struct bw_gpu *gpu;      /* NULL: another process's */
     CUdeviceptr window;            /* as this process's GPUs see it */
+    CUdeviceptr area;              /* its own memory behind the multicast address */
     CUdeviceptr user_in, user_out; /* ordinary memory; 0: not needed */
     CUdeviceptr in, out;           /* where the kernel takes from, and puts to */
     CUstream stream;               /* of work that is not timed */
@@ -50,6 +51,7 @@ struct shmem_layout {
     uint64_t signals, signal_bytes;
     uint64_t in, out, scratch, tables;
     uint64_t bytes;
+    uint64_t area_bytes; /* not 0: in and out are behind a multicast address, not in the window */
 };
 
 /* One operator at one size, ready to run. */
@@ -67,6 +69,7 @@ struct shmem_case {
     enum bw_shmem_layout layout;
     uint64_t in_bytes, out_bytes;
     struct shmem_layout at;
+    CUdeviceptr multicast; /* the address of all areas; 0: none */
     struct bw_route route; /* dispatch and combine */
     uint32_t tile_tokens, tiles;
     struct shmem_rank rank[BW_SHMEM_RANKS_MAX];
@@ -74,8 +77,9 @@ struct shmem_case {
     struct shmem_profile *profile;     /* launches are of kernels with frames; NULL: plain ones */
 };
 
-/* What a window of the case needs. */
+/* What a window of the case needs, and what behind a multicast address. */
 uint64_t shmem_window_bytes(struct shmem_case *c);
+uint64_t shmem_area_bytes(struct shmem_case *c);
 /*
  * Memory of all ranks, zeroed signals, poisoned scratch. Close it either way.
  * Collective: once it returns, any rank may signal any other; and the other
@@ -96,7 +100,7 @@ static inline enum bw_status shmem_agree_all(const struct shmem_case *c, enum bw
 }
 /* How long work on the case that is not timed may take before the GPU counts as lost. */
 uint64_t shmem_patience_ns(const struct shmem_case *c);
-/* True if input or output of the kernel lies in the window. */
+/* True if input or output of the kernel lies in the window, or behind the multicast address. */
 bool shmem_in_is_symmetric(const struct shmem_case *c);
 bool shmem_out_is_symmetric(const struct shmem_case *c);
 
@@ -211,6 +215,7 @@ void shmem_plan_print_frames(const struct shmem_case *c, FILE *out);
 struct shmem_machine {
     int ranks, sm_count;
     bool has_bulk;
+    const char *no_multicast; /* why there is none; NULL: there is, or nobody knows yet */
 };
 /* NULL, or why it cannot be, as the caller's own text. */
 char *shmem_case_set(struct shmem_case *c, const struct bw_operator *row,

@@ -53,6 +53,11 @@ struct shmem_machine shmem_machine_of(const struct bw_session *session,
         machine.sm_count = sm_count < machine.sm_count ? sm_count : machine.sm_count;
         machine.has_bulk &= is_shared ? facts->has_bulk != 0 : bw_kernel_has_bulk(gpu);
     }
+    if (session->area != NULL) { /* else it will be made, or nothing asks for it */
+        machine.no_multicast = machine.ranks < there
+                                   ? "multicast is set up over all GPUs, and these are fewer"
+                                   : bw_session_no_multicast(session);
+    }
     return machine;
 }
 
@@ -119,6 +124,32 @@ static bool has_peers(const struct bw_gpus *gpus, int ranks)
     return true;
 }
 
+uint64_t bw_shmem_multicast_bytes(const struct bw_session *session, const struct bw_operator *row,
+                                  const struct bw_shmem_request *request)
+{
+    struct shmem_machine machine = shmem_machine_of(session, request);
+    struct shmem_case *c = NULL;
+    uint64_t most = 0;
+    double at = 0;
+
+    if ((row->algorithm != ALGORITHM_MULTICAST && request->algorithm != ALGORITHM_MULTICAST) ||
+        machine.ranks < ranks_there(session) || machine.ranks > BW_SHMEM_RANKS_MAX ||
+        (session->ranks == NULL && !has_peers(&session->gpus, machine.ranks))) {
+        return 0; /* it will not run */
+    }
+    c = calloc(1, sizeof(*c));
+    for (uint64_t bytes = shmem_next_bytes(row, request, &at); c != NULL && bytes > 0;
+         bytes = shmem_next_bytes(row, request, &at)) {
+        char *reason = shmem_case_set(c, row, request, &machine, bytes, 0);
+        const uint64_t needs = reason == NULL ? shmem_area_bytes(c) : 0;
+
+        most = needs > most ? needs : most;
+        free(reason);
+    }
+    free(c);
+    return most;
+}
+
 char *bw_shmem_waiver(const struct bw_session *session, const struct bw_operator *row,
                       const struct bw_shmem_request *request, bool *is_usage)
 {
@@ -162,7 +193,8 @@ char *bw_shmem_waiver(const struct bw_session *session, const struct bw_operator
 enum bw_status bw_shmem_print_plan(const struct bw_operator *row,
                                    const struct bw_shmem_request *request, int ranks, FILE *out)
 {
-    const struct shmem_machine machine = {.ranks = ranks, .sm_count = 132, .has_bulk = true};
+    const struct shmem_machine machine = {
+        .ranks = ranks, .sm_count = 132, .has_bulk = true, .no_multicast = request->no_multicast};
     struct shmem_case *c = calloc(1, sizeof(*c));
     struct shmem_program program = {.c = c};
     char *reason = NULL;

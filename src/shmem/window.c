@@ -2,10 +2,13 @@
 /*
  * Symmetric memory: a window of each rank that the GPUs of all ranks reach,
  * laid out alike. In one process it is ordinary device memory with peer access;
- * over ranks, what they share (../measure/ranks.h).
+ * over ranks, what they share (../measure/ranks.h). Of a multicast algorithm
+ * only signals are there; input and output are in memory that has one address
+ * for all ranks (../measure/multicast_area.h).
  */
 #include "shmem.h"
 
+#include "../measure/multicast_area.h"
 #include "../measure/pool.h"
 #include "../measure/ranks.h"
 #include "../measure/session.h"
@@ -22,16 +25,20 @@ static uint64_t round_up(uint64_t bytes, uint64_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
+/* B: peers, or the switch, read the input; else it is the output that is symmetric. */
+static bool is_staged_before(const struct shmem_case *c)
+{
+    return c->row->algorithm == ALGORITHM_PULL || c->row->algorithm == ALGORITHM_MULTICAST;
+}
+
 bool shmem_in_is_symmetric(const struct shmem_case *c)
 {
-    return c->placement == PLACEMENT_R ||
-           (c->placement == PLACEMENT_B && c->row->algorithm == ALGORITHM_PULL);
+    return c->placement == PLACEMENT_R || (c->placement == PLACEMENT_B && is_staged_before(c));
 }
 
 bool shmem_out_is_symmetric(const struct shmem_case *c)
 {
-    return c->placement == PLACEMENT_R ||
-           (c->placement == PLACEMENT_B && c->row->algorithm != ALGORITHM_PULL);
+    return c->placement == PLACEMENT_R || (c->placement == PLACEMENT_B && !is_staged_before(c));
 }
 
 bool shmem_is_here(const struct shmem_case *c, int r)
@@ -68,7 +75,15 @@ static void lay_out(struct shmem_case *c)
     at->signals = 0;
     at->signal_bytes =
         (uint64_t)BW_SIGNAL_KINDS * BW_SHMEM_CTAS_MAX * (uint64_t)c->ranks * BW_SHMEM_SIGNAL_BYTES;
+    at->area_bytes = 0;
     at->in = round_up(at->signal_bytes, page_bytes);
+    if (c->row->algorithm == ALGORITHM_MULTICAST) {
+        at->bytes = at->scratch = at->tables = at->in;
+        at->in = 0;
+        at->out = round_up(c->in_bytes, page_bytes);
+        at->area_bytes = at->out + round_up(c->out_bytes, page_bytes);
+        return;
+    }
     at->out = at->in + (shmem_in_is_symmetric(c) ? round_up(c->in_bytes, page_bytes) : 0);
     at->scratch = at->out + (shmem_out_is_symmetric(c) ? round_up(c->out_bytes, page_bytes) : 0);
     at->tables = at->scratch + round_up(scratch_bytes(c), page_bytes);
@@ -81,6 +96,12 @@ uint64_t shmem_window_bytes(struct shmem_case *c)
     return c->at.bytes;
 }
 
+uint64_t shmem_area_bytes(struct shmem_case *c)
+{
+    lay_out(c);
+    return c->at.area_bytes;
+}
+
 static enum bw_status take(struct shmem_case *c, int r, uint64_t bytes, CUdeviceptr *ptr)
 {
     return bw_pool_take(c->session->pool, false, c->rank[r].gpu->ordinal, bytes, ptr);
@@ -89,6 +110,7 @@ static enum bw_status take(struct shmem_case *c, int r, uint64_t bytes, CUdevice
 static enum bw_status open_rank(struct shmem_case *c, int r)
 {
     struct shmem_rank *rank = &c->rank[r];
+    CUdeviceptr symmetric = 0;
     enum bw_status st = BW_OK;
 
     TRY(bw_gpu_use(rank->gpu));
@@ -103,8 +125,9 @@ static enum bw_status open_rank(struct shmem_case *c, int r)
         TRY(take(c, r, c->in_bytes, &rank->user_in));
         TRY(take(c, r, c->out_bytes, &rank->user_out));
     }
-    rank->in = shmem_in_is_symmetric(c) ? rank->window + c->at.in : rank->user_in;
-    rank->out = shmem_out_is_symmetric(c) ? rank->window + c->at.out : rank->user_out;
+    symmetric = c->at.area_bytes > 0 ? rank->area : rank->window;
+    rank->in = shmem_in_is_symmetric(c) ? symmetric + c->at.in : rank->user_in;
+    rank->out = shmem_out_is_symmetric(c) ? symmetric + c->at.out : rank->user_out;
     if (shmem_is_routed(c->row->op)) {
         TRY(shmem_route_upload(c, r));
     }
@@ -128,6 +151,10 @@ static enum bw_status find_ranks(struct shmem_case *c)
     enum bw_status st = BW_OK;
 
     for (int r = 0; r < c->ranks; r++) {
+        if (c->at.area_bytes > 0) {
+            TRY(bw_multicast_area_window(session->area, r, c->at.area_bytes, &c->multicast,
+                                         &c->rank[r].area));
+        }
         if (session->ranks == NULL) {
             c->rank[r].gpu = &session->gpus.gpus[r];
             continue;

@@ -25,6 +25,8 @@ while read -r kind name; do
 done <<'END'
 10 push all_gather
 11 push all_to_all
+11 multicast all_gather
+10 multicast all_reduce
 12 tiles reduce_scatter
 11 push dispatch
 10 pull dispatch

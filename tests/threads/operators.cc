@@ -126,6 +126,24 @@ static inline void shmem_store_scratch(uint4 *p, uint4 v)
     }
 }
 
+/* A multicast address is a place in no memory at all: rank i's memory has the same offset. */
+static const uint64_t multicast_base = (uint64_t)1 << 60;
+static char *behind_multicast(const void *p, uint32_t rank);
+static inline void bw_multimem_store4(uint32_t *, uint32_t)
+{
+    abort(); /* no operator has it */
+}
+static inline void bw_multimem_store16(uint4 *p, uint4 v)
+{
+    for (uint32_t r = 0; char *to = behind_multicast(p, r); r++) {
+        *(uint4 *)to = v;
+    }
+}
+static inline const uint4 *bw_multimem_member(const uint4 *p, uint32_t rank)
+{
+    return (const uint4 *)behind_multicast(p, rank);
+}
+
 /* A kind of signal that is not waited for, so that the test is seen to notice. */
 static unsigned skipped = ~0u;
 #define BW_SHMEM_FAULT(fault, rank) ((fault) == skipped)
@@ -166,6 +184,11 @@ static const way ways[] = {
     {"two_shot all_reduce", bw_shmem_two_shot_all_reduce, BW_LAYOUT_ALL_REDUCE, 2, 1, true, true},
     TRANSPORT(ll, 2, 2),    BROADCAST(ll, 2, 2),    SUMS(ll, 2, 2),        SUMS(poison, 3, 1),
     SUMS(poison4, 3, 1),
+    {"multicast all_gather", bw_shmem_multicast_all_gather, BW_LAYOUT_ALL_GATHER, 0, 0},
+    BROADCAST(multicast, 0, 0),
+    {"multicast reduce_scatter", bw_shmem_multicast_reduce_scatter, BW_LAYOUT_REDUCE_SCATTER, 0, 0,
+     true},
+    {"multicast all_reduce", bw_shmem_multicast_all_reduce, BW_LAYOUT_ALL_REDUCE, 0, 0, true, true},
     ROUTED(push, dispatch, 0, false),       ROUTED(pull, dispatch, 0, false),
     ROUTED(tma, dispatch, 0, false),        ROUTED(tiles, dispatch, 2, false),
     ROUTED(pull, combine, 0, true),         ROUTED(tiles, combine, 2, true),
@@ -182,6 +205,12 @@ static uint32_t ranks;
 static rank_state states[RANKS_MAX];
 static uint64_t in_offset, out_offset, scratch_offset;
 static unsigned wrong;
+
+static char *behind_multicast(const void *p, uint32_t rank)
+{
+    return rank < ranks ? (char *)states[rank].window.data() + ((uint64_t)p - multicast_base)
+                        : nullptr;
+}
 
 #include "routes.h"
 
@@ -206,6 +235,8 @@ static bw_shmem_args args_of(uint32_t r, uint32_t epoch)
     for (uint32_t p = 0; p < ranks; p++) {
         a.window[p] = (uint64_t)states[p].window.data();
     }
+    a.multicast = multicast_base;
+    a.area = a.window[r];
     a.in = a.window[r] + (a.in_offset = in_offset);
     a.out = a.window[r] + (a.out_offset = out_offset);
     a.scratch_offset = scratch_offset;

@@ -109,6 +109,26 @@ static void bytes_over_links(void **state)
     assert_int_equal(put.local, 0);
 }
 
+/* Of the rank with most, one way: by the switch an all-reduce is (n+1)/n of its payload. */
+static void bytes_to_and_from_the_switch(void **state)
+{
+    const struct bw_shmem_bytes ag = bw_shmem_switch_bytes_of(SHMEM_ALL_GATHER, 8, 800);
+    const struct bw_shmem_bytes rs = bw_shmem_switch_bytes_of(SHMEM_REDUCE_SCATTER, 8, 800);
+    const struct bw_shmem_bytes ar = bw_shmem_switch_bytes_of(SHMEM_ALL_REDUCE, 8, 800);
+    const struct bw_shmem_bytes bc = bw_shmem_switch_bytes_of(SHMEM_BROADCAST, 8, 800);
+
+    (void)state;
+    assert_int_equal(ag.sent, 100);
+    assert_int_equal(ag.received, 800);
+    assert_int_equal(rs.sent, 800);
+    assert_int_equal(rs.received, 100);
+    assert_int_equal(ar.sent, 900);
+    assert_int_equal(ar.received, 900);
+    assert_int_equal(bc.sent, 800);
+    assert_int_equal(bc.received, 800);
+    assert_int_equal(ar.local + ag.local + rs.local + bc.local, 0);
+}
+
 static void sums_are_counted_and_transport_is_not(void **state)
 {
     (void)state;
@@ -157,6 +177,7 @@ int main(void)
         cmocka_unit_test(one_rank_has_no_utilization),
         cmocka_unit_test(verdict_is_by_kernel_bus_bandwidth),
         cmocka_unit_test(bytes_over_links),
+        cmocka_unit_test(bytes_to_and_from_the_switch),
         cmocka_unit_test(sums_are_counted_and_transport_is_not),
         cmocka_unit_test(documents_have_the_same_table),
     };

@@ -61,6 +61,7 @@ static void auto_always_finds_a_way_that_fits(void **state)
                                              (enum bw_shmem_dtype)dtype, has_bulk);
                     assert_non_null(way);
                     assert_int_equal(way->op, row->op);
+                    assert_int_not_equal(way->algorithm, ALGORITHM_MULTICAST);
                     assert_true(
                         bw_operator_fits(way, placements[p], (enum bw_shmem_dtype)dtype, has_bulk));
                 }
@@ -187,6 +188,42 @@ static void a_case_is_what_was_asked_for(void **state)
     }
 }
 
+static void expect_reason(struct shmem_case *c, const struct bw_shmem_request *request,
+                          const struct shmem_machine *machine, const char *words)
+{
+    const struct bw_operator *row = &bw_operators[bw_operator_find("shmem_all_reduce_multicast")];
+    char *reason = shmem_case_set(c, row, request, machine, 100, 0);
+
+    assert_non_null(reason);
+    assert_non_null(strstr(reason, words));
+    free(reason);
+}
+
+static void a_multicast_case_says_why_it_cannot_be(void **state)
+{
+    struct shmem_machine machine = {.ranks = 3, .sm_count = 132, .has_bulk = true};
+    struct bw_shmem_request request = {.has_dtype = true, .dtype = BW_FP32};
+    const struct bw_operator *row = &bw_operators[bw_operator_find("shmem_all_reduce_multicast")];
+    static struct shmem_case c;
+
+    (void)state;
+    assert_null(shmem_case_set(&c, row, &request, &machine, 100, 0));
+    assert_int_equal(c.total, 7); /* vectors: of the message, and of a rank's part */
+    assert_int_equal(c.vectors, 3);
+    /* In and out behind the one address, each on pages of its own; in the window signals only. */
+    assert_int_equal(shmem_area_bytes(&c), 4 << 20);
+    assert_int_equal(shmem_window_bytes(&c), 2 << 20);
+    row = &bw_operators[bw_operator_find("shmem_all_reduce_pull")];
+    assert_null(shmem_case_set(&c, row, &request, &machine, 100, 0));
+    assert_int_equal(shmem_area_bytes(&c), 0);
+    machine.no_multicast = "it is switched off";
+    expect_reason(&c, &request, &machine, "it is switched off");
+    machine.ranks = 1;
+    expect_reason(&c, &request, &machine, "needs two GPUs");
+    request.dtype = BW_INT8;
+    expect_reason(&c, &request, &machine, "no int8");
+}
+
 /* Vectors are counted in 32 bits; beyond that a place would be another one. */
 static void a_case_is_no_larger_than_kernels_count(void **state)
 {
@@ -240,6 +277,7 @@ int main(void)
         cmocka_unit_test(sums_are_exact),
         cmocka_unit_test(outputs_are_the_inputs_of_the_right_ranks),
         cmocka_unit_test(a_case_is_what_was_asked_for),
+        cmocka_unit_test(a_multicast_case_says_why_it_cannot_be),
         cmocka_unit_test(a_case_is_no_larger_than_kernels_count),
         cmocka_unit_test(more_ranks_than_a_case_holds_need_no_window),
     };

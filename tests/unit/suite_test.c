@@ -37,7 +37,8 @@ static void cases_can_run(void **state)
         const struct bw_suite_case *suite = &bw_suite_shmem[i];
 
         for (int n = 2; n <= 9; n++) {
-            const struct shmem_machine machine = {suite->ranks > 0 ? suite->ranks : n, 132, true};
+            const struct shmem_machine machine = {
+                .ranks = suite->ranks > 0 ? suite->ranks : n, .sm_count = 132, .has_bulk = true};
             struct bw_shmem_request request = {.factor = 2};
             double at = 0;
 

@@ -14,7 +14,7 @@
  * Multicast objects. What is known of one is in a page that all processes with
  * a handle of it map: which GPUs it has, and which memory is bound, found
  * through its owner's descriptors. Its own addresses cannot be touched: only a
- * multimem store knows where to go.
+ * multimem access knows where to go.
  */
 
 enum { GRANULARITY = 2 << 20, BINDS_MAX = 128, MAPS_MAX = 256 };
@@ -226,28 +226,75 @@ static char *map_of(const struct bind *bind)
     return at;
 }
 
-void sim_multicast_store(void *at, const void *bytes, size_t count)
-{
-    const struct sim_range *range = sim_range_find(at, count);
-    const struct sim_multicast *multicast;
-    size_t offset;
+/* Where the memory of a multicast range is in this process: kernels touch the same one again. */
+static struct {
+    const char *from, *to;
+    unsigned long changes;
+    unsigned count;
+    struct {
+        size_t first, end; /* offsets in the range */
+        char *at;
+    } members[BINDS_MAX];
+} last;
 
-    if (range == NULL || range->kind != RANGE_MULTICAST) {
-        sim_say("a multimem store to an address that is none of multicast");
-        abort();
-    }
-    multicast = range->memory->multicast;
-    offset = (size_t)((char *)at - range->at);
+static void find_members(const struct sim_range *range)
+{
+    const struct sim_multicast *multicast = range->memory->multicast;
+
+    last.from = range->at;
+    last.to = range->at + range->bytes;
+    last.changes = sim.range_changes;
+    last.count = 0;
     for (unsigned i = 0; i < multicast->bind_count && i < BINDS_MAX; i++) {
         const struct bind *bind = &multicast->binds[i];
-        char *memory;
+        char *memory = bind->bytes > 0 ? map_of(bind) : NULL;
 
-        if (offset < bind->offset || offset + count > bind->offset + bind->bytes) {
-            continue;
+        if (bind->bytes > 0 && memory == NULL) {
+            sim_say("memory behind a multicast address cannot be mapped");
+            abort();
         }
-        memory = map_of(bind);
         if (memory != NULL) {
-            memcpy(memory + bind->memory_offset + (offset - bind->offset), bytes, count);
+            last.members[last.count].first = bind->offset;
+            last.members[last.count].end = bind->offset + bind->bytes;
+            last.members[last.count++].at = memory + bind->memory_offset;
         }
     }
+}
+
+/* That place in the memory of the index-th GPU that has any there; NULL after the last. */
+static char *member(const char *at, size_t count, unsigned index)
+{
+    size_t offset;
+
+    if (at < last.from || at + count > last.to || last.changes != sim.range_changes) {
+        const struct sim_range *range = sim_range_find(at, count);
+
+        if (range == NULL || range->kind != RANGE_MULTICAST) {
+            sim_say("a multimem access to an address that is none of multicast");
+            abort();
+        }
+        find_members(range);
+    }
+    offset = (size_t)(at - last.from);
+    for (unsigned i = 0; i < last.count; i++) {
+        if (offset >= last.members[i].first && offset + count <= last.members[i].end &&
+            index-- == 0) {
+            return last.members[i].at + (offset - last.members[i].first);
+        }
+    }
+    return NULL;
+}
+
+void sim_multicast_store(void *at, const void *bytes, size_t count)
+{
+    char *to;
+
+    for (unsigned i = 0; (to = member(at, count, i)) != NULL; i++) {
+        memcpy(to, bytes, count);
+    }
+}
+
+const void *sim_multicast_member(const void *at, size_t count, unsigned index)
+{
+    return member(at, count, index);
 }

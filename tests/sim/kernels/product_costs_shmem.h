@@ -117,6 +117,30 @@ static void cost_shmem_two_shot(sim_work &work, bw_shmem_args a)
     shmem_touch(work, a);
 }
 
+/* By the switch: to all outputs, or the sum of all inputs; then out of what has come, if need be.
+ */
+template <uint32_t LAYOUT> static void cost_shmem_multicast(sim_work &work, bw_shmem_args a)
+{
+    const bool is_sum = LAYOUT == BW_LAYOUT_REDUCE_SCATTER || LAYOUT == BW_LAYOUT_ALL_REDUCE;
+    const bool is_whole = LAYOUT == BW_LAYOUT_ALL_REDUCE;
+    const uint64_t bytes = (uint64_t)shmem_part_length(a, a.rank) * 16;
+    const uint32_t part = LAYOUT == BW_LAYOUT_BROADCAST ? 0 : shmem_part(a, a.rank);
+    uint4 *all_out = (uint4 *)(a.multicast + a.out_offset) + part;
+    const uint64_t come = bw_shmem_outputs(LAYOUT, a.ranks) * (is_whole ? a.total : a.vectors) * 16;
+
+    if (is_sum) {
+        shmem_move(work, (uint4 *)(a.multicast + a.in_offset) + part, nullptr, bytes,
+                   (double)bytes);
+        shmem_move(work, nullptr, is_whole ? all_out : shmem_out(a, a.rank), bytes, (double)bytes);
+    } else if (LAYOUT != BW_LAYOUT_BROADCAST || a.rank == a.root) {
+        shmem_move(work, shmem_in(a, a.rank), all_out, bytes, (double)bytes);
+    }
+    if (a.out != a.area + a.out_offset && LAYOUT != BW_LAYOUT_REDUCE_SCATTER) {
+        shmem_move(work, (void *)(a.area + a.out_offset), (void *)a.out, come, (double)come);
+    }
+    shmem_touch(work, a);
+}
+
 static void cost_shmem_signals(sim_work &work, bw_shmem_args a)
 {
     shmem_touch(work, a);
@@ -168,6 +192,11 @@ static void cost_shmem_check(sim_work &work, bw_shmem_check c)
     {SIM_KERNEL(bw_shmem_##how##_reduce_scatter, cost<BW_LAYOUT_REDUCE_SCATTER>)}, \
     {                                                                              \
         SIM_KERNEL(bw_shmem_##how##_all_reduce, cost<BW_LAYOUT_ALL_REDUCE>)        \
+    }
+
+#define SHMEM_MULTICAST(what, layout)                                       \
+    {                                                                       \
+        SIM_KERNEL(bw_shmem_multicast_##what, cost_shmem_multicast<layout>) \
     }
 
 template <uint32_t LAYOUT> static void cost_shmem_tiles(sim_work &work, bw_shmem_args a)

@@ -32,6 +32,10 @@
     TWIN(poison_all_reduce, 1024, cost_shmem_poison<BW_LAYOUT_ALL_REDUCE>) \
     TWIN(poison4_reduce_scatter, 1024, cost_shmem_poison<BW_LAYOUT_REDUCE_SCATTER>) \
     TWIN(poison4_all_reduce, 1024, cost_shmem_poison<BW_LAYOUT_ALL_REDUCE>) \
+    TWIN(multicast_all_gather, 1024, cost_shmem_multicast<BW_LAYOUT_ALL_GATHER>) \
+    TWIN(multicast_broadcast, 1024, cost_shmem_multicast<BW_LAYOUT_BROADCAST>) \
+    TWIN(multicast_reduce_scatter, 1024, cost_shmem_multicast<BW_LAYOUT_REDUCE_SCATTER>) \
+    TWIN(multicast_all_reduce, 1024, cost_shmem_multicast<BW_LAYOUT_ALL_REDUCE>) \
     TWIN(barrier, 1024, cost_shmem_signals)                               \
     TWIN(pingpong, 1024, cost_shmem_pingpong)
 #define ROUTED_TWINS(TWIN)                                                 \
