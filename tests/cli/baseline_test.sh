@@ -85,9 +85,9 @@ nccl 2 -t shmem_all_gather_push --baseline nccl -b 4K --placement b
 check "placement B is held against plain buffers" out '\| B \| plain, graph, ncclAllGather'
 
 # Words with the epoch in them: twice the bytes; the stand-in is as fast as the links here.
-SIM_NCCL=fast nccl 2 -t shmem_all_gather_ll --baseline nccl -b 4M
+SIM_NCCL=fast nccl 2 -t shmem_all_gather_ll --baseline nccl -b 64K
 check "below 80 % of NCCL the exit status is 4, whatever the utilization" eval 'is 4 && out "\| below \|"'
-SIM_NCCL=fast nccl 2 -t shmem_all_gather_tma --baseline nccl -b 4M
+SIM_NCCL=fast nccl 2 -t shmem_all_gather_tma --baseline nccl -b 64K
 check "as fast as NCCL, it is 0" eval 'is 0 && out "\| passed \|"'
 
 nccl 2 -t shmem_all_gather -b 4K --baseline nccl --no-multicast -j
@@ -99,9 +99,9 @@ cp "$work/out" "$work/nvls.json"
 check "what the environment says of it is left alone" json "$work/nvls.json" \
     'd["bwtool"]["baseline"]["nvls_enable"] == "1"'
 
-# FAULT, how patient we are, where it is said (the log or, always, the table), and how.
+# The fewest simulated threads move a payload that is judged. FAULT, how patient we are, where it is said (the log or, always, the table), and how.
 while read -r fault patience where words; do
-    SIM_NCCL=$fault nccl 2 -t shmem_all_gather -b 1M --baseline nccl --baseline-patience "$patience"
+    SIM_NCCL=$fault nccl 2 -t shmem_all_gather_tma -b 1M --baseline nccl --baseline-patience "$patience"
     check "NCCL's fault '$fault' does not keep the operators from running" is 0
     if [ "$where" = warning ]; then
         check "fault '$fault' is said once" eval "[ \"\$(grep -Ec \"warning: .*$words\" \"\$work/err\")\" -eq 1 ]"
@@ -135,10 +135,10 @@ with() { # FOLDER ARGS...: that folder's NCCL
         >"$work/out" 2>"$work/err" </dev/null
     status=$?
 }
-with "$work/none" -t shmem_all_gather -b 4M --baseline nccl
+with "$work/none" -t shmem_all_gather_tma -b 1M --baseline nccl
 check "without NCCL the operators run" is 0
 check "and the lack is one clear line" err 'warning: the NCCL baseline is missing: no NCCL: '
-with "$work/none" -t shmem_all_gather -b 4M --baseline nccl-only
+with "$work/none" -t shmem_all_gather -b 1M --baseline nccl-only
 check "NCCL alone, without NCCL, is waived" eval 'is 0 && out "^Waived: shmem_all_gather: no NCCL"'
 with "$build/sim/nccl_old" -t shmem_all_to_all -b 4K --baseline nccl-only --perf
 check "an older NCCL is measured as far as it goes" eval \
