@@ -71,7 +71,7 @@ END
 
 # 100 us more in each of a launch's two entries.
 {
-    SIM_FRAME_DELAY=1:3:0:100000 on 2 -t shmem_all_gather_push -b 1M --profile -j
+    SIM_FRAME_DELAY=1:3:0:100000 on 2 -t shmem_all_gather_push -b 256K --profile -j
     expect 0 $?
     [ "$(value '[(r["max_core_us"] > 199.9, r["count_max"], r["max_core_rank"], r["max_core_block"],
         r["max_core_sm"], r["is_tail"]) for r in f["table"] if r["frame"] == "copy_in"]')" = \
@@ -80,7 +80,7 @@ END
 
 # The same delay inside of transport is in its incl, and not in its self.
 {
-    SIM_FRAME_DELAY=0:5:3:50000 on 2 -t shmem_all_gather_push -b 1M --profile -j
+    SIM_FRAME_DELAY=0:5:3:50000 on 2 -t shmem_all_gather_push -b 256K --profile -j
     expect 0 $?
     [ "$(value '[(r["max_core_us"] > 50, r["self_us"] < 0.001) for r in f["table"]
         if r["frame"] == "transport"]')" = '[(True, True)]' ] || value 'f["table"]'
@@ -90,10 +90,10 @@ END
 } | verdict "what is inside a frame is not counted twice"
 
 {
-    on 2 -t shmem_all_gather_push --sweep 64K:1M:4 --ctas 4 --profile -j
+    on 2 -t shmem_all_gather_push --sweep 4K:64K:4 --ctas 4 --profile -j
     expect 0 $?
     counts >"$work/together"
-    for size in 64K 256K 1M; do
+    for size in 4K 16K 64K; do
         on 2 -t shmem_all_gather_push -b "$size" --ctas 4 --profile -j
         counts
     done >"$work/alone"
@@ -114,7 +114,7 @@ END
 
 for tick in 32 1000; do
     {
-        more="timer_tick $tick" on 2 -t shmem_all_gather_push -b 4M --profile
+        more="timer_tick $tick" on 2 -t shmem_all_gather_push -b 256K --profile
         expect 0 $?
         has "^rank 0: .*timer.s tick $tick ns"
     } | verdict "a timer that goes on in steps of $tick ns"
@@ -128,7 +128,7 @@ done
 
 # A copy of the input before each pull, and a barrier: outside of blocks.
 {
-    on 2 -t shmem_all_gather_pull -b 4M --placement b --profile -j
+    on 2 -t shmem_all_gather_pull -b 1M --placement b --profile -j
     expect 0 $?
     [ "$(value 'f["e2e_us"] > f["kernel_us"] * 1.1 and \
         f["unattributed_outside_us"] > f["e2e_us"] - f["kernel_us"] - 0.01')" = True ] || value 'f'
