@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from torture import is_sanitized
 
@@ -165,12 +166,19 @@ class Test:
         """False if it is not as it has to be; number 0: there is no such allocation."""
         run = Run(*self.what, number) if number else self.good
         why = complaint(run, self.good, number <= self.meets) if number else "it allocates nothing"
-        print(f"{'ok' if why is None else 'not ok'} {self.what[2]}: rank {self.what[3]}, "
-              f"allocation {number}, in {function}" + ("" if why is None else f": {why}"))
-        if why is not None:
-            print("\n".join(f"    {line}" for line in run.said()[:8]))
-        sys.stdout.flush()
+        text = f"{self.what[2]}: rank {self.what[3]}, allocation {number}, in {function}"
+        if why is None:
+            print(f"ok {text}\n", end="", flush=True)
+        else:
+            said = "".join(f"    {line}\n" for line in run.said()[:8])
+            print(f"not ok {text}: {why}\n{said}", end="", flush=True)
         return why is None
+
+    def make_all(self):
+        """How many are not as they have to be. A run waits more than it works."""
+        with ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+            return sum(not is_good for is_good in pool.map(lambda place: self.make(*place),
+                                                           self.places))
 
     def first(self, functions):
         return next((n for n, name in self.places if re.fullmatch(functions, name)), 0)
@@ -186,8 +194,7 @@ def main(words):
     for scenario in (s for s in SCENARIOS if only in s):
         if "--all" in words:
             for rank in (0, 1):
-                test = Test(bwtool, build, scenario, rank)
-                failed += sum(not test.make(*place) for place in test.places)
+                failed += Test(bwtool, build, scenario, rank).make_all()
             continue
         wanted = [functions for s, functions in WHERE if s == scenario]
         if wanted:
