@@ -61,6 +61,7 @@ struct job {
     const struct bw_sampling *sampling;
     double peak;
     struct bw_shmem_result *result;
+    size_t first; /* point of the size that it is at */
     bool is_over; /* a rank's GPU is lost; all know it */
 };
 
@@ -105,6 +106,22 @@ static bool is_late_all(const struct job *job)
     return is_over > 0;
 }
 
+/*
+ * A way that takes no grid, or at most so many blocks, makes the same case of
+ * several grids: it is measured once. The same in all ranks.
+ */
+static bool is_measured(const struct job *job, const struct bw_shmem_point *point)
+{
+    const struct bw_shmem_point *points = job->result->points;
+
+    for (size_t i = job->first; &points[i] < point; i++) {
+        if (points[i].row == point->row && points[i].ctas == point->ctas) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* One size with one grid. */
 static enum bw_status measure_point_all(struct job *job, uint64_t bytes, unsigned ctas)
 {
@@ -131,6 +148,11 @@ static enum bw_status measure_point_all(struct job *job, uint64_t bytes, unsigne
     TRY(bw_world_agree_all(job->session->ranks != NULL ? job->session->world : &job->session->alone,
                            st == BW_OK ? point->status : st, "choosing an operator's way"));
     describe_case(c, point);
+    if (is_measured(job, point)) {
+        job->result->count--;
+        free(c);
+        return BW_OK;
+    }
     if (is_late_all(job)) {
         point->is_unrun = true;
         point->status = BW_ERR_TIMEOUT;
@@ -184,6 +206,7 @@ enum bw_status bw_shmem_measure_all(struct bw_session *session, const struct bw_
     }
     for (uint64_t bytes = shmem_next_bytes(row, request, &at); bytes > 0 && !job.is_over;
          bytes = shmem_next_bytes(row, request, &at)) {
+        job.first = result->count;
         for (unsigned i = 0; i < grids && !job.is_over; i++) {
             const enum bw_status st =
                 measure_point_all(&job, bytes, request->ctas_count > 0 ? request->ctas[i] : 0);

@@ -50,6 +50,9 @@ def main(words):
         name, cases = testcase["operator"]["operator"], testcase["operator"]["cases"]
         if not cases or not any(case["is_best_grid"] for case in cases):
             print(f"{name}: no grid is the best")
+        asked = [(case["row"], case["payload_bytes"], case["ctas"]) for case in cases]
+        if len(set(asked)) < len(asked):
+            print(f"{name}: a case is there more than once: {asked}")
         for case in cases:
             for key in wrong_of(name, case, int(words[1])):
                 print(f"{name}, case {case['case_id']}: {key} is {case.get(key)}")
