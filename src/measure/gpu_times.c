@@ -24,10 +24,15 @@ out:
 
 enum bw_status bw_gpu_lane_mark(struct bw_lane *lane, unsigned i)
 {
+    const uint64_t now_ns = bw_clock_ns();
+    enum bw_status st = BW_OK;
+
+    TRY(CU(cu.EventRecord(lane->events[i + 1], lane->stream)));
     if (i == 0) {
-        lane->submitted_ns = bw_clock_ns();
+        lane->submitted_ns = now_ns;
     }
-    return CU(cu.EventRecord(lane->events[i + 1], lane->stream));
+out:
+    return st;
 }
 
 unsigned long long bw_lane_load_copies(const struct bw_round *round)
@@ -97,7 +102,11 @@ enum bw_status bw_gpu_lane_wait(struct bw_lane *lane, const struct bw_round *rou
             continue;
         }
         if (res != CUDA_ERROR_NOT_READY) {
-            return CU(res);
+            st = CU(res);
+            if (!bw_cu_context_lost()) { /* what is under way must not meet what comes next */
+                (void)bw_stream_wait(lane->stream, patience, "waiting for what a failure left");
+            }
+            return st;
         }
         if (bw_clock_ns() > deadline_ns) {
             bw_error("GPU %d: %s: the work of a sample did not end within %.0f s",
@@ -109,7 +118,9 @@ enum bw_status bw_gpu_lane_wait(struct bw_lane *lane, const struct bw_round *rou
             bw_clock_sleep_us(looks < 64 ? 10 : 50);
         }
     }
-    TRY(lane->lane_plan->is_load ? BW_OK : tell_life(lane));
+    if (!lane->lane_plan->is_load && lane->submitted_ns != 0) {
+        TRY(tell_life(lane));
+    }
 out:
     return st;
 }

@@ -100,7 +100,7 @@ struct bw_lane {
     unsigned path_count;
     CUstream stream;
     /* The life of the round's first sample: by the host's clock, and by events. */
-    uint64_t begun_ns, submitted_ns, released_ns, seen_begun_ns, seen_ended_ns;
+    uint64_t begun_ns, submitted_ns /* 0: not queued */, released_ns, seen_begun_ns, seen_ended_ns;
     struct bw_life life;
     CUevent *events; /* start, and the end of each sample */
     unsigned event_count;

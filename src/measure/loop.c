@@ -117,6 +117,9 @@ static enum bw_status enqueue(struct bw_crew *crew, const struct bw_round *round
     enum bw_status st = BW_OK;
 
     for (size_t i = 0; i < lane_count(crew); i++) {
+        crew->lanes[i].submitted_ns = 0;
+    }
+    for (size_t i = 0; i < lane_count(crew); i++) {
         if (!crew->lanes[i].is_elsewhere) {
             TRY(crew->lanes[i].ops->enqueue(&crew->lanes[i], round));
         }
