@@ -16,8 +16,8 @@ struct bw_stats {
 /* `values` (finite, n of them) are the caller's, and are not changed. n = 0, or no memory, gives n
  * = 0 and NANs. */
 struct bw_stats bw_stats_of(const double *values, size_t n);
-/* The same, in room for n that the caller has: it cannot fail. */
-struct bw_stats bw_stats_in(const double *values, size_t n, double *room);
+/* The same, sorted in room for n that the caller has: it cannot fail. */
+struct bw_stats bw_stats_in(const double *values, size_t n, double *sorted);
 
 /* Half the width of the interval over the median: what --precision is compared with. NAN if
  * unknown. */

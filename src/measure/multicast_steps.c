@@ -66,7 +66,7 @@ static enum bw_status answer(struct attempt *a, CUresult res, const char *step)
 /* Of the memory that is bound: sizes are multiples of it, too. */
 static enum bw_status find_unit(const struct bw_session *session, size_t *unit)
 {
-    *unit = 0;
+    *unit = 1;
     if (session->ranks == NULL) {
         return bw_share_granularity(&session->gpus.gpus[0], SHARE_FD, unit);
     }
