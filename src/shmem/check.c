@@ -311,7 +311,7 @@ out:
     return st;
 }
 
-static enum bw_status check_paced_all(struct shmem_case *c, uint32_t seed)
+enum bw_status shmem_check_paced_all(struct shmem_case *c, uint32_t seed)
 {
     enum bw_status st = BW_OK;
 
@@ -349,7 +349,7 @@ enum bw_status shmem_check_fresh_all(struct shmem_case *c, uint32_t seed)
     enum bw_status st = BW_OK;
 
     if (is_paced(c)) {
-        return check_paced_all(c, seed);
+        return shmem_check_paced_all(c, seed);
     }
     st = shmem_agree_all(c, check_at_once(c, seed, side), "checking an operator");
     for (int r = 0; r < c->ranks; r++) {

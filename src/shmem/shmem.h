@@ -147,6 +147,8 @@ bool shmem_is_checked(const struct shmem_case *c, int r);
  * is the same in all ranks. So many, if the request says nothing else. */
 enum { SHMEM_FRESH_ROUNDS = 6 };
 enum bw_status shmem_check_fresh_all(struct shmem_case *c, uint32_t seed);
+/* The same, but all ranks wait for the host before the operator and behind it. Collective. */
+enum bw_status shmem_check_paced_all(struct shmem_case *c, uint32_t seed);
 
 /* --- route_case.c, route_check.c: dispatch and combine ------------------------------------------
  */
