@@ -114,7 +114,7 @@ END
 
 for tick in 32 1000; do
     {
-        more="timer_tick $tick" on 2 -t shmem_all_gather_push -b 256K --profile
+        more="timer_tick $tick" on 2 -t shmem_all_gather_push -b 2M --profile
         expect 0 $?
         has "^rank 0: .*timer.s tick $tick ns"
     } | verdict "a timer that goes on in steps of $tick ns"
