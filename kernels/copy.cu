@@ -159,10 +159,10 @@ BW_DEVICE void copy_runs(void *dst, const void *src, uint64_t bytes, uint64_t pa
     }
 }
 
-/* Large buffers within one memory; meant for blocks of 256, one a run of 16 KiB and pass. */
-BW_KERNEL BW_BOUNDS(256) bw_copy_runs(void *dst, const void *src, uint64_t bytes, uint64_t passes)
+/* Large buffers within one memory; meant for blocks of 512, one a run of 128 KiB and pass. */
+BW_KERNEL BW_BOUNDS(512) bw_copy_runs(void *dst, const void *src, uint64_t bytes, uint64_t passes)
 {
-    copy_runs<by_stream, 4>(dst, src, bytes, passes);
+    copy_runs<by_stream, 16>(dst, src, bytes, passes);
 }
 
 /* Sweeps until the forward warps are done, but once at least; returns the bytes moved. */

@@ -55,7 +55,7 @@ static const struct {
     [KERNEL_copy_sweep] = {512, 2, 16, 0},
     [KERNEL_copy_stride] = {512, 1, 16, 0},
     [KERNEL_copy_stride8] = {1024, 2, 16, 0},
-    [KERNEL_copy_runs] = {256, 1u << 20, 64, 0}, /* not resident at once: a run a block */
+    [KERNEL_copy_runs] = {512, 1u << 20, 256, 0}, /* not resident at once: a run a block */
     /* Half of the threads copy each way; more writers keep the reads waiting (measured). */
     [KERNEL_copy_split_in] = {512, 1, 8, 0},
     [KERNEL_copy_split_out] = {512, 1, 8, 32},

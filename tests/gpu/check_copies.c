@@ -27,7 +27,7 @@ static enum bw_status one_copy(struct bench *bench, const struct place *place, u
     CUdeviceptr dst = place->b.ptr, src = place->a.ptr;
     uint64_t passes = 1 + shape;
     void *args[] = {&dst, &src, &bytes, &passes};
-    const unsigned most = kernel == KERNEL_copy_tma ? 32 : kernel == KERNEL_copy_runs ? 256 : 512;
+    const unsigned most = kernel == KERNEL_copy_tma ? 32 : 512;
     const unsigned block = shapes[shape].block < most ? shapes[shape].block : most;
     enum bw_status st = BW_OK;
     char what[80];

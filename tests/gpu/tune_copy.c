@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tune_copy [MiB]: tries many copy kernels on each path of this machine, the
- * best of them and the product's own in turn several times, and prints what
- * they reach. Which kernel the product uses for a path is chosen from this.
+ * tune_copy [MiB [PATH]]: tries many copy kernels on each path of this machine
+ * (or on those whose names begin with PATH), the best of them and the product's
+ * own in turn several times, and prints what they reach. Which kernel the
+ * product uses for a path is chosen from this.
  */
 #include "tune.h"
 
@@ -89,7 +90,8 @@ static void print_path(const struct tuner *tuner, const struct path *path, size_
 
 int main(int argc, char **argv)
 {
-    const size_t mib = argc == 2 ? strtoul(argv[1], NULL, 10) : 256;
+    const size_t mib = argc > 1 ? strtoul(argv[1], NULL, 10) : 256;
+    const char *only = argc > 2 ? argv[2] : "";
     struct tuner tuner = {0};
     struct path paths[TUNE_PATHS_MAX];
     enum bw_status st = BW_OK;
@@ -105,6 +107,9 @@ int main(int argc, char **argv)
     printf("%s, driver for CUDA %d, %zu variants\n", tuner.gpus.gpus[0].name,
            tuner.gpus.driver_version, tuner.count);
     for (size_t i = 0; i < path_count; i++) {
+        if (strncmp(paths[i].name, only, strlen(only)) != 0) {
+            continue;
+        }
         TRY(try_path(&tuner, &paths[i], &n));
         print_path(&tuner, &paths[i], n);
     }
