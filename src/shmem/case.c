@@ -18,7 +18,14 @@ static const uint64_t vectors_max = UINT32_MAX - (1u << 22);
 
 /* A put with its signal, and what a barrier orders while it is checked, are small. */
 static const uint64_t signal_bytes = 16;
-enum { ping_pongs = 32 }; /* a launch, so that it is not the launch that is timed */
+/*
+ * Round trips of a launch, so that it is not the launch that is timed; fewer of
+ * long messages, which one block moves: at some 50 GB/s such a launch takes a
+ * third of a millisecond or, of one message alone, as long as that takes.
+ */
+enum { ping_pongs_max = 32 };
+static const uint64_t ping_pong_bytes = 16u << 20;
+static const uint64_t ping_pong_message_max = 64u << 20;
 static const uint64_t barrier_check_bytes = 4096;
 
 static enum bw_shmem_layout layout_of(enum bw_shmem_op op)
@@ -125,6 +132,11 @@ static char *why_too_large(const struct shmem_case *c)
 {
     const uint64_t bytes = c->in_bytes > c->out_bytes ? c->in_bytes : c->out_bytes;
 
+    if (c->row->op == SHMEM_PUT_SIGNAL && c->message_bytes > ping_pong_message_max) {
+        return bw_text_reason("one block moves a ping-pong's message: of more than %u MiB that is "
+                              "no latency (shmem_put has the rate)",
+                              (unsigned)(ping_pong_message_max >> 20));
+    }
     if (bytes / 16 <= vectors_max || c->row->op == SHMEM_PUT || c->row->op == SHMEM_GET) {
         return NULL;
     }
@@ -156,6 +168,13 @@ static void set_grid(struct shmem_case *c, const struct shmem_machine *machine, 
         c->tile_vectors = bw_operator_tile_vectors(c->vectors, c->ctas);
         c->tile_steps = (c->vectors / c->tile_vectors + 1) / c->ctas + 1;
     }
+}
+
+static unsigned ping_pongs(uint64_t message_bytes)
+{
+    const uint64_t fit = ping_pong_bytes / message_bytes;
+
+    return fit < 1 ? 1 : fit < ping_pongs_max ? (unsigned)fit : ping_pongs_max;
 }
 
 char *shmem_case_set(struct shmem_case *c, const struct bw_operator *row,
@@ -193,7 +212,6 @@ char *shmem_case_set(struct shmem_case *c, const struct bw_operator *row,
     c->layout = layout_of(row->op);
     c->is_sum = bw_shmem_formula(row->op)->is_sum;
     c->fresh_rounds = request->rounds > 0 ? request->rounds : SHMEM_FRESH_ROUNDS;
-    c->rounds = row->op == SHMEM_PUT_SIGNAL ? ping_pongs : 0;
     if (shmem_is_routed(row->op)) {
         reason = shmem_route_set(c, request, bytes);
         if (reason != NULL) {
@@ -206,6 +224,7 @@ char *shmem_case_set(struct shmem_case *c, const struct bw_operator *row,
             return reason;
         }
     }
+    c->rounds = row->op == SHMEM_PUT_SIGNAL ? ping_pongs(c->message_bytes) : 0;
     set_grid(c, machine, ctas);
     c->has_pdl = machine->has_bulk && c->row->algorithm != ALGORITHM_CE &&
                  c->row->op != SHMEM_PUT && c->row->op != SHMEM_GET &&

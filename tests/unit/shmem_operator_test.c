@@ -248,6 +248,40 @@ static void a_case_is_no_larger_than_kernels_count(void **state)
                                1ULL << 36, 0));
 }
 
+/* One block moves a ping-pong's message: 64 of 1 GiB in each of 40 launches took minutes. */
+static void a_launch_of_long_messages_has_few(void **state)
+{
+    static const struct {
+        uint64_t bytes;
+        unsigned rounds;
+    } expected[] = {{8, 32}, {512u << 10, 32}, {1u << 20, 16}, {16u << 20, 1}, {64u << 20, 1}};
+    const struct bw_operator *row = &bw_operators[bw_operator_find("shmem_put_signal")];
+    const struct shmem_machine machine = {.ranks = 2, .sm_count = 132, .has_bulk = true};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        const struct bw_shmem_request request = {.is_swept = true};
+        struct shmem_case c;
+
+        assert_null(shmem_case_set(&c, row, &request, &machine, expected[i].bytes, 0));
+        assert_int_equal(c.rounds, expected[i].rounds);
+    }
+}
+
+static void a_ping_pong_of_a_message_that_is_too_long_says_so(void **state)
+{
+    const struct bw_operator *row = &bw_operators[bw_operator_find("shmem_put_signal")];
+    const struct shmem_machine machine = {.ranks = 2, .sm_count = 132, .has_bulk = true};
+    const struct bw_shmem_request request = {.is_swept = true};
+    struct shmem_case c;
+    char *reason = shmem_case_set(&c, row, &request, &machine, 65u << 20, 0);
+
+    (void)state;
+    assert_non_null(reason);
+    assert_non_null(strstr(reason, "one block moves a ping-pong's message"));
+    free(reason);
+}
+
 static void more_ranks_than_a_case_holds_need_no_window(void **state)
 {
     enum { RANKS = 100 };
@@ -279,6 +313,8 @@ int main(void)
         cmocka_unit_test(a_case_is_what_was_asked_for),
         cmocka_unit_test(a_multicast_case_says_why_it_cannot_be),
         cmocka_unit_test(a_case_is_no_larger_than_kernels_count),
+        cmocka_unit_test(a_launch_of_long_messages_has_few),
+        cmocka_unit_test(a_ping_pong_of_a_message_that_is_too_long_says_so),
         cmocka_unit_test(more_ranks_than_a_case_holds_need_no_window),
     };
 
