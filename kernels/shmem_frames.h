@@ -48,11 +48,21 @@
 #define BW_FRAMES_OVER() ((void)0)
 #endif
 
+/*
+ * A frame's account in the block. What a frame costs is thread 0's waiting for
+ * shared memory: leaving loads all of it at once. Times of one entry stay at
+ * their greatest, 2^32 - 1 cycles, which is two seconds: longer than any but a
+ * wait that is given up.
+ */
+struct alignas(16) bw_frame_account {
+    uint64_t sum, children;
+    uint32_t parents, min, max, last;
+    uint32_t first, count;
+};
+
 struct bw_frames_shared {
+    bw_frame_account frames[FRAMES_MAX];
     uint64_t begin_ns, begin_cycles;
-    uint64_t opened[FRAMES_MAX];
-    uint32_t outer[FRAMES_MAX]; /* as `current` was when that frame was entered */
-    bw_frame_record records[FRAMES_MAX];
     uint32_t current; /* 1 + the innermost frame that is open; 0: none */
     volatile uint32_t sink;
 };
@@ -69,32 +79,46 @@ BW_DEVICE uint64_t bw_cycles(void)
     return (uint64_t)clock64();
 }
 
-BW_DEVICE void bw_frame_enter(uint32_t frame)
+/* A frame that is open: `current` as it was before, and when it was entered. */
+struct bw_frame_entry {
+    uint32_t outer;
+    uint64_t opened;
+};
+
+BW_DEVICE bw_frame_entry bw_frame_enter(uint32_t frame)
 {
     bw_frames_shared &s = bw_frames_here();
+    const uint32_t outer = s.current;
 
-    s.outer[frame] = s.current;
-    s.records[frame].parents |= 1u << s.current;
     s.current = frame + 1;
-    s.opened[frame] = bw_cycles();
+    return {outer, bw_cycles()};
 }
 
-BW_DEVICE void bw_frame_leave(uint32_t frame)
+BW_DEVICE void bw_frame_leave(uint32_t frame, const bw_frame_entry &entry)
 {
+    const uint64_t cycles = bw_cycles() - entry.opened;
+    const uint32_t once = (uint32_t)min(cycles, (uint64_t)0xffffffffu);
     bw_frames_shared &s = bw_frames_here();
-    bw_frame_record &r = s.records[frame];
-    const uint64_t cycles = bw_cycles() - s.opened[frame];
+    bw_frame_account &account = s.frames[frame];
+    bw_frame_account f = account;
 
-    s.current = s.outer[frame];
-    if (s.current != 0) {
-        s.records[s.current - 1].children += cycles;
+    f.sum += cycles;
+    f.parents |= 1u << entry.outer;
+    f.min = min(f.min, once);
+    f.max = max(f.max, once);
+    f.last = once;
+    f.first = f.count == 0 ? once : f.first;
+    f.count++;
+    account = f;
+    if (entry.outer != 0) {
+        s.frames[entry.outer - 1].children += cycles;
     }
-    r.sum += cycles;
-    r.min = r.count == 0 ? cycles : min(r.min, cycles);
-    r.max = r.count == 0 ? cycles : max(r.max, cycles);
-    r.first = r.count == 0 ? cycles : r.first;
-    r.last = cycles;
-    r.count++;
+    s.current = entry.outer;
+}
+
+BW_DEVICE bw_frame_record bw_frame_record_of(const bw_frame_account &f)
+{
+    return {f.count, f.parents, f.sum, f.children, f.min, f.max, f.first, f.last};
 }
 
 /* The kernel's window, in the one thread that keeps the account. */
@@ -107,10 +131,7 @@ struct bw_frames_scope {
 
         if (threadIdx.x == 0) {
             for (int f = 0; f < FRAMES_MAX; f++) {
-                s.records[f].count = 0;
-                s.records[f].parents = 0;
-                s.records[f].sum = 0;
-                s.records[f].children = 0;
+                s.frames[f] = {0, 0, 0, 0xffffffffu, 0, 0, 0, 0};
             }
             s.current = 0;
             s.begin_ns = bw_now_ns();
@@ -133,9 +154,9 @@ struct bw_frames_scope {
         to->sm = bw_sm();
         to->is_written = 1;
         for (int f = 0; f < FRAMES_MAX; f++) {
-            to->frames[f].count = s.records[f].count;
-            if (s.records[f].count != 0) {
-                to->frames[f] = s.records[f];
+            to->frames[f].count = s.frames[f].count;
+            if (s.frames[f].count != 0) {
+                to->frames[f] = bw_frame_record_of(s.frames[f]);
             }
         }
     }
@@ -145,6 +166,7 @@ struct bw_frames_scope {
 template <bool IS_OWN> struct bw_frame_scope {
     const bw_frame_args &args;
     const uint32_t frame;
+    bw_frame_entry entry;
 
     BW_DEVICE_MEMBER bw_frame_scope(const bw_frame_args &a, uint32_t f) : args(a), frame(f)
     {
@@ -152,7 +174,7 @@ template <bool IS_OWN> struct bw_frame_scope {
             __syncthreads();
         }
         if (threadIdx.x == 0) {
-            bw_frame_enter(frame);
+            entry = bw_frame_enter(frame);
         }
     }
     BW_DEVICE_MEMBER ~bw_frame_scope()
@@ -162,7 +184,7 @@ template <bool IS_OWN> struct bw_frame_scope {
         }
         if (threadIdx.x == 0) {
             BW_FRAME_FAULT(args.rank, frame);
-            bw_frame_leave(frame);
+            bw_frame_leave(frame, entry);
         }
     }
 };

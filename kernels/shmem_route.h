@@ -157,12 +157,52 @@ BW_DEVICE const uint4 *route_partial_of(const bw_route_args &a, uint32_t r, uint
 /* Vectors that a thread adds up at once: eight floats of each, and two blocks a multiprocessor. */
 enum { ROUTE_ADD_VECTORS = 2 };
 
+/*
+ * The partials of the tokens that vectors i, i + step and so on are of. One
+ * frame: a sum is a few instructions between two loads, and a frame of its own
+ * would take longer than it.
+ */
+template <uint32_t DTYPE, bool SCRATCH>
+BW_DEVICE void route_add_partials(const bw_route_args &a, uint32_t i, uint32_t step,
+                                  const uint32_t (&token)[ROUTE_ADD_VECTORS],
+                                  route_sum<DTYPE> (&sum)[ROUTE_ADD_VECTORS])
+{
+    BW_FRAME_OWN(a.s, SCRATCH ? FRAME_REDUCE : FRAME_REMOTE_GET);
+    uint4 v[ROUTE_ADD_VECTORS];
+
+    BW_UNROLL_1
+    for (uint32_t j = 0; j < a.width; j++) {
+        bool is_there[ROUTE_ADD_VECTORS];
+
+        BW_UNROLL
+        for (int u = 0; u < ROUTE_ADD_VECTORS; u++) {
+            const int32_t r = token[u] != ~0u ? route_entries(a, a.dst, token[u])[j] : -1;
+
+            is_there[u] = r >= 0;
+            if (is_there[u]) {
+                const uint32_t row = (uint32_t)route_entries(a, a.slot, token[u])[j];
+
+                v[u] = shmem_load(route_partial_of<SCRATCH>(a, (uint32_t)r, row) +
+                                  (i + u * step - token[u] * a.s.vectors));
+            }
+        }
+        BW_UNROLL
+        for (int u = 0; u < ROUTE_ADD_VECTORS; u++) {
+            if (is_there[u]) {
+                sum[u].add(v[u]);
+            }
+        }
+        if (j + 1 == a.width) {
+            BW_FRAME_HAVE_SOME(a.s, v, is_there);
+        }
+    }
+}
+
 /* Vectors i, i + step and so on of all tokens, those below `end`: the sums of their partials. */
 template <uint32_t DTYPE, bool SCRATCH>
 BW_DEVICE void route_add_batch(const bw_route_args &a, uint32_t i, uint32_t step, uint32_t end)
 {
     route_sum<DTYPE> sum[ROUTE_ADD_VECTORS];
-    uint4 v[ROUTE_ADD_VECTORS];
     uint32_t token[ROUTE_ADD_VECTORS];
 
     BW_UNROLL
@@ -170,34 +210,7 @@ BW_DEVICE void route_add_batch(const bw_route_args &a, uint32_t i, uint32_t step
         token[u] = i + u * (uint64_t)step < end ? (i + u * step) / a.s.vectors : ~0u;
         sum[u].begin();
     }
-    BW_UNROLL_1
-    for (uint32_t j = 0; j < a.width; j++) {
-        bool is_there[ROUTE_ADD_VECTORS];
-
-        {
-            BW_FRAME_OWN(a.s, SCRATCH ? FRAME_REDUCE : FRAME_REMOTE_GET);
-            BW_UNROLL
-            for (int u = 0; u < ROUTE_ADD_VECTORS; u++) {
-                const int32_t r = token[u] != ~0u ? route_entries(a, a.dst, token[u])[j] : -1;
-
-                is_there[u] = r >= 0;
-                if (is_there[u]) {
-                    const uint32_t row = (uint32_t)route_entries(a, a.slot, token[u])[j];
-
-                    v[u] = shmem_load(route_partial_of<SCRATCH>(a, (uint32_t)r, row) +
-                                      (i + u * step - token[u] * a.s.vectors));
-                }
-            }
-            BW_FRAME_HAVE_SOME(a.s, v, is_there);
-        }
-        BW_FRAME_OWN(a.s, FRAME_REDUCE);
-        BW_UNROLL
-        for (int u = 0; u < ROUTE_ADD_VECTORS; u++) {
-            if (is_there[u]) {
-                sum[u].add(v[u]);
-            }
-        }
-    }
+    route_add_partials<DTYPE, SCRATCH>(a, i, step, token, sum);
     BW_FRAME_OWN(a.s, FRAME_FINALIZE);
     BW_UNROLL
     for (int u = 0; u < ROUTE_ADD_VECTORS; u++) {

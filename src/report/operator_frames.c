@@ -10,6 +10,7 @@
 const char *bw_words_frame_missing(const struct bw_shmem_point *p, enum bw_frame_class of)
 {
     const bool is_signal = p->row->op == SHMEM_BARRIER;
+    const bool is_fused = p->row->op == SHMEM_COMBINE && p->row->algorithm == ALGORITHM_PULL;
 
     switch (of) {
     case FRAMES_OF_COPY:
@@ -23,6 +24,7 @@ const char *bw_words_frame_missing(const struct bw_shmem_point *p, enum bw_frame
         return "nothing is waited for";
     case FRAMES_OF_COMPUTE:
         return !bw_shmem_formula(p->row->op)->is_sum ? "pure transport, no local_compute"
+               : is_fused ? "sums are taken between the loads of what is added: in remote_put_get"
                : p->row->algorithm == ALGORITHM_MULTICAST
                    ? "the switch adds up: its sums are remote_get"
                    : "one rank has nothing to add up";
