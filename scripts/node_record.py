@@ -162,31 +162,49 @@ def size_name(size):
 
 
 def operator_points(record):
-    """(operator's name, payload, case) of the grids that count."""
-    return [(case["name"], point["payload_bytes"], point) for case in cases_of(record)
-            for point in (case.get("operator") or {}).get("cases", [])
-            if point.get("is_best_grid", True)]
+    """{operator's name: {payload: case}} of the grids that count."""
+    found = {}
+    for case in cases_of(record):
+        for point in (case.get("operator") or {}).get("cases", []):
+            is_one = point["payload_bytes"] > 0 or point.get("kernel_us") is not None
+            if point.get("is_best_grid", True) and is_one:
+                found.setdefault(case["name"], {})[point["payload_bytes"]] = point
+    return found
+
+
+def groups_of(points):
+    """Operators that share a table: [sizes, names], the sizes of each being among the group's."""
+    groups = []
+    for name in sorted(points, key=lambda name: -len(points[name])):  # ties in the order of rows
+        for sizes, names in groups:
+            if set(points[name]) <= set(sizes):
+                names.append(name)
+                break
+        else:
+            groups.append((sorted(points[name]), [name]))
+    return [(sizes, [name for name in points if name in names]) for sizes, names in groups]
 
 
 def operator_tables(record):
-    """A table of latencies, one of bandwidths, and one of ratios where there is a baseline."""
+    """Of latencies, of bandwidths and, where there is a baseline, of ratios."""
     points = operator_points(record)
-    sizes = sorted({size for _, size, _ in points})
-    names = list(dict.fromkeys(name for name, _, _ in points))
-    by_key = {(name, size): point for name, size, point in points}
-
-    def lines(value):
-        found = [[name] + [value(by_key.get((name, size), {})) for size in sizes]
-                 for name in names]
-        return [line for line in found if any(word not in ("", "N/A") for word in line[1:])]
-
-    head = ["operator"] + [size_name(size) for size in sizes]
-    parts = [("Kernel latency, us", lines(lambda point: number(point.get("kernel_us")))),
-             ("Kernel bus bandwidth, GB/s",
-              lines(lambda point: number(point.get("kernel_bus_bandwidth_GBps"))))]
-    parts.append(("NCCL's latency, of the class that the placement has, over bwtool's, end to end",
-                  lines(baseline_ratio)))
-    return "\n".join("%s:\n\n%s" % (title, table(head, rows)) for title, rows in parts if rows)
+    parts = []
+    for title, value in (
+            ("Kernel latency, us", lambda point: number(point.get("kernel_us"))),
+            ("Kernel bus bandwidth, GB/s",
+             lambda point: number(point.get("kernel_bus_bandwidth_GBps"))),
+            ("NCCL's latency, of the class that the placement has, over bwtool's, end to end",
+             baseline_ratio)):
+        tables = []
+        for sizes, names in groups_of(points):
+            rows = [[name] + [value(points[name].get(size, {})) for size in sizes]
+                    for name in names]
+            rows = [row for row in rows if any(word not in ("", "N/A") for word in row[1:])]
+            if rows:
+                tables.append(table(["operator"] + [size_name(size) for size in sizes], rows))
+        if tables:
+            parts.append("%s:\n\n%s" % (title, "\n".join(tables)))
+    return "\n".join(parts)
 
 
 def baseline_ratio(point):
