@@ -38,6 +38,7 @@ struct bw_nccl_api {
     const char *(*GetErrorString)(int result);
     int (*CommInitAll)(struct bw_nccl_comm **comms, int count, const int *devices);
     int (*CommDestroy)(struct bw_nccl_comm *comm);
+    int (*CommAbort)(struct bw_nccl_comm *comm); /* ends what is under way instead of waiting */
     int (*GroupStart)(void);
     int (*GroupEnd)(void);
     int (*AllReduce)(const void *in, void *out, size_t count, int type, int op,

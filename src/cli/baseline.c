@@ -76,8 +76,13 @@ static void take(const struct bw_options *options, struct bw_run *run)
     baseline->is_alone = is_only(options);
     bw_baseline_take(options, run->argc, run->argv, baseline);
     if (baseline->reason[0] != '\0') {
-        bw_warn("the NCCL baseline is %s: %s", baseline->count > 0 ? "not whole" : "missing",
-                baseline->reason);
+        const char *what = baseline->count > 0 ? "not whole" : "missing";
+
+        if (baseline->is_alone) { /* there is nothing else that could be right */
+            bw_error("the NCCL baseline is %s: %s", what, baseline->reason);
+        } else {
+            bw_warn("the NCCL baseline is %s: %s", what, baseline->reason);
+        }
     }
     if (!baseline->is_alone && count_measured(baseline) > 0) {
         baseline->settle_s = settle_s;
@@ -156,6 +161,11 @@ static enum bw_status shape(const struct bw_baseline *baseline, struct bw_testca
             continue;
         }
         fill_cell(&baseline->points[i], &matrix->cells[row]);
+        if (matrix->cells[row].status != BW_OK) {
+            bw_error("%s, %llu bytes: NCCL gave no value: %s", result->name,
+                     (unsigned long long)baseline->points[i].payload_bytes,
+                     bw_baseline_reason(&baseline->points[i], BASELINE_PLAIN));
+        }
         matrix->row_labels[row] = bw_operator_size_text(baseline->points[i].payload_bytes);
         matrix->rows = ++row;
         if (matrix->row_labels[row - 1] == NULL) {

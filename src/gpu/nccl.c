@@ -17,9 +17,10 @@ static const struct {
 } entries[] = {
 #define R(name) {"nccl" #name, offsetof(struct bw_nccl_api, name), true},
 #define O(name) {"nccl" #name, offsetof(struct bw_nccl_api, name), false},
-    R(GetVersion) R(GetErrorString) R(CommInitAll) R(CommDestroy) R(GroupStart) R(GroupEnd)
-        R(AllReduce) R(ReduceScatter) R(AllGather) R(Broadcast) R(Send) R(Recv) O(GetLastError)
-            O(AlltoAll) O(MemAlloc) O(MemFree) O(CommWindowRegister) O(CommWindowDeregister)
+    R(GetVersion) R(GetErrorString) R(CommInitAll) R(CommDestroy) R(CommAbort) R(GroupStart)
+        R(GroupEnd) R(AllReduce) R(ReduceScatter) R(AllGather) R(Broadcast) R(Send) R(Recv)
+            O(GetLastError) O(AlltoAll) O(MemAlloc) O(MemFree) O(CommWindowRegister)
+                O(CommWindowDeregister)
 #undef R
 #undef O
 };

@@ -21,6 +21,7 @@ struct bw_baseline_job {
     struct bw_session *session;
     int ranks;
     struct bw_nccl_comm *comms[BW_SHMEM_RANKS_MAX];
+    bool is_broken; /* a call failed, or did not end: no other one of these communicators may */
     struct nccl_registered registered[BW_SHMEM_RANKS_MAX];
     CUdeviceptr stage[BW_SHMEM_RANKS_MAX]; /* dispatch and combine: pieces for, or of, each rank */
     struct bw_baseline done; /* points that were told: another row's may be the same */

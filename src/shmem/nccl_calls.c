@@ -117,6 +117,7 @@ static enum bw_status call_group(const struct nccl_program *program)
         res = call_of(program, r);
     }
     end = nccl.GroupEnd(); /* in any case: a group left open would take all later calls */
+    program->job->is_broken |= res != BW_NCCL_OK || end != BW_NCCL_OK;
     return bw_nccl(res != BW_NCCL_OK ? res : end, nccl_api_of(program->c->row->op, &ignored),
                    __FILE__, __LINE__);
 }

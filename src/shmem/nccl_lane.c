@@ -70,6 +70,7 @@ static enum bw_status wait_all(const struct nccl_program *program, const char *w
         TRY(bw_stream_wait(program->lanes[r]->stream, patience_ns, what));
     }
 out:
+    program->job->is_broken |= st != BW_OK;
     return st;
 }
 

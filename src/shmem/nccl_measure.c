@@ -19,12 +19,15 @@
  */
 static const uint64_t gate_patience_ns = 5ULL * 1000 * 1000 * 1000;
 static const char too_late[] = "the time that --max-time gives was over before its turn";
+static const char broken[] = "NCCL failed before its turn, and its communicators with it";
 
+/* What a call that failed has launched may wait for ever: then they are not waited for. */
 static void close_comms(struct bw_baseline_job *job)
 {
     for (int r = 0; r < job->ranks && !bw_cu_context_lost(); r++) {
-        (void)nccl.CommDestroy(job->comms[r]);
+        (void)(job->is_broken ? nccl.CommAbort : nccl.CommDestroy)(job->comms[r]);
     }
+    job->is_broken = false;
     job->ranks = 0;
 }
 
@@ -157,26 +160,27 @@ static void set_reasons(struct bw_baseline_taken taken[BASELINE_MODES], const ch
     }
 }
 
-/* True, with the reason, if no time is left for what is to come of a class. */
-static bool is_late(const struct bw_sampling *sampling, struct bw_baseline_taken *taken, int ways)
+/* True, with the reason, if what is to come of a class cannot be had: no time, or no NCCL. */
+static bool is_over(const struct bw_baseline_job *job, const struct bw_sampling *sampling,
+                    struct bw_baseline_taken *taken, int ways)
 {
-    const bool is_over = bw_sampling_is_over(sampling);
+    const char *why = bw_sampling_is_over(sampling) ? too_late : job->is_broken ? broken : NULL;
 
-    for (int w = 0; w < ways && is_over; w++) {
-        set_reason(taken[w].reason, too_late);
+    for (int w = 0; w < ways && why != NULL; w++) {
+        set_reason(taken[w].reason, why);
     }
-    return is_over;
+    return why != NULL;
 }
 
 /* The same of a whole point, of which nothing has begun. */
 static bool is_point_late(const struct bw_sampling *sampling, struct bw_baseline_point *point)
 {
-    const bool is_over = bw_sampling_is_over(sampling);
+    const bool is_late = bw_sampling_is_over(sampling);
 
-    for (int k = 0; k < BASELINE_CLASSES && is_over; k++) {
+    for (int k = 0; k < BASELINE_CLASSES && is_late; k++) {
         set_reasons(point->taken[k], too_late);
     }
-    return is_over;
+    return is_late;
 }
 
 static bool ends_everything(enum bw_status st)
@@ -191,21 +195,25 @@ static enum bw_status take_class(struct bw_baseline_job *job, struct shmem_case 
     struct bw_baseline_taken *taken = point->taken[kind];
     enum bw_status st = BW_OK;
 
-    if (is_late(sampling, taken, BASELINE_MODES)) {
+    if (is_over(job, sampling, taken, BASELINE_MODES)) {
         return BW_OK;
     }
     bw_log_mark();
-    st = nccl_memory_open(job, c, kind);
+    st = open_comms(job, point->ranks);
+    st = st == BW_OK ? nccl_memory_open(job, c, kind) : st;
     if (st != BW_OK) {
         set_reasons(taken, bw_log_reason());
     }
     for (int m = 0; m < BASELINE_MODES && st == BW_OK; m++) {
         const enum bw_status way =
-            is_late(sampling, &taken[m], 1)
+            is_over(job, sampling, &taken[m], 1)
                 ? BW_OK
                 : take_way(job, c, (enum bw_baseline_mode)m, sampling, point, &taken[m]);
 
         st = ends_everything(way) ? way : BW_OK;
+    }
+    if (job->is_broken) {
+        close_comms(job); /* first: freeing waits for what may wait for ever */
     }
     nccl_memory_close(job, c);
     return ends_everything(st) ? st : BW_OK;
@@ -264,6 +272,20 @@ static void count_route(const struct shmem_case *c, struct bw_baseline_point *po
     point->bus_factor = point->rank_factor[busiest];
 }
 
+/* Where a GPU was lost, nothing that was to follow has begun. */
+static void explain_rest(struct bw_baseline_point *point)
+{
+    for (int k = 0; k < BASELINE_CLASSES; k++) {
+        for (int m = 0; m < BASELINE_MODES; m++) {
+            struct bw_baseline_taken *taken = &point->taken[k][m];
+
+            if (!taken->is_there && taken->reason[0] == '\0') {
+                set_reason(taken->reason, "not begun: a GPU was lost before");
+            }
+        }
+    }
+}
+
 static enum bw_status take_point(struct bw_baseline_job *job, struct shmem_case *c,
                                  const struct bw_sampling *sampling,
                                  struct bw_baseline_point *point)
@@ -280,8 +302,7 @@ static enum bw_status take_point(struct bw_baseline_job *job, struct shmem_case 
     own.skip_verification = !point->is_checked;
     c->session = job->session;
     bw_log_mark();
-    st = open_comms(job, point->ranks);
-    st = st == BW_OK ? shmem_route_open(c) : st;
+    st = shmem_route_open(c);
     if (st == BW_OK && shmem_is_routed(c->row->op)) {
         count_route(c, point);
     }
@@ -292,6 +313,7 @@ static enum bw_status take_point(struct bw_baseline_job *job, struct shmem_case 
         st = take_class(job, c, (enum bw_baseline_class)k, &own, point);
     }
     shmem_route_close(c);
+    explain_rest(point);
     return ends_everything(st) ? st : BW_OK;
 }
 

@@ -198,7 +198,7 @@ void nccl_memory_close(struct bw_baseline_job *job, const struct shmem_case *c)
         struct nccl_registered *own = &job->registered[i / NCCL_BUFFERS];
         const int k = i % NCCL_BUFFERS;
 
-        if (own->window[k] != NULL) {
+        if (own->window[k] != NULL && job->ranks > 0) { /* else they went with the communicators */
             (void)nccl.CommWindowDeregister(job->comms[i / NCCL_BUFFERS], own->window[k]);
         }
         if (own->at[k] != NULL && bw_gpu_use(c->rank[i / NCCL_BUFFERS].gpu) == BW_OK) {

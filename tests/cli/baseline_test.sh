@@ -121,6 +121,12 @@ fail_call 60 table NCCL: internal error: planted by SIM_NCCL in ncclAllGather
 wrong 60 table verification failed in NCCL.s output
 END
 
+SIM_NCCL=fail_launch nccl 2 -t shmem_all_gather -b 4K --baseline nccl-only
+check "a call that failed costs its communicators" out 'plain +graph .*NCCL failed before its turn'
+check "and new ones are made after it" out 'registered +launch +[0-9.]+ .*every byte'
+check "and it is an error of a run that has nothing else" eval \
+    'is 1 && err "error: shmem_all_gather, 4096 bytes: NCCL gave no value: .*ncclAllGather"'
+
 SIM_NCCL=no_windows nccl 2 -t shmem_all_gather -b 4K --baseline nccl --placement r
 check "memory that is not registered without an error is no baseline of R" out \
     'no baseline: NCCL did not register memory'

@@ -56,6 +56,7 @@ SCENARIOS = [
     ("operator", ["shmem_put", *OPERATOR]),
     ("operator_together", ["shmem_all_reduce", *OPERATOR]),
     ("operator_routed", ["shmem_dispatch_pull", "shmem_combine", *ROUTED]),
+    ("baseline", ["shmem_all_gather", "--baseline", "nccl-only", *OPERATOR]),
     ("waived", ["shmem_all_reduce_multicast", "multinode_bisect_write_ce", "--no-multicast"]),
 ]
 
@@ -304,7 +305,7 @@ def main(words):
             for family, names in SCENARIOS:
                 # What needs a second GPU is waived on one, once; more GPUs change nothing of CPUs.
                 if gpus == 1 and family in ("peer_ce", "fan_ce", "sm", "split", "fan_sm",
-                                           "operator", "operator_together", "waived"):
+                                           "operator", "operator_together", "baseline", "waived"):
                     continue
                 if gpus > 1 and family == "host":
                     continue

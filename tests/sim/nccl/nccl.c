@@ -9,6 +9,7 @@
  *   late                       more than a second goes by; then, as fail_again
  *   fail_again                 when they are made for other ranks after that
  *   fail_call, die_call        when all_gather is called
+ *   fail_launch                the first group of all_gather launches on rank 0 only, and fails
  *   hang_call                  all_gather's call does not return
  *   wrong                      outputs have a wrong byte
  *   old                        the version is 2.7.5
@@ -175,8 +176,13 @@ EXPORT int ncclCommInitAll(struct comm **comms, int count, const int *devices)
 EXPORT int ncclCommDestroy(struct comm *comm);
 EXPORT int ncclCommDestroy(struct comm *comm)
 {
+    bool is_last = true;
+
     all[comm->rank] = NULL;
-    if (comm->rank == 0 && words != NULL) {
+    for (int r = 0; r < SIM_NCCL_RANKS; r++) {
+        is_last = is_last && all[r] == NULL;
+    }
+    if (is_last && words != NULL) {
         (void)cuCtxPushCurrent(comm->ctx);
         (void)cuMemFreeHost(words);
         (void)cuCtxPopCurrent(NULL);
@@ -185,6 +191,21 @@ EXPORT int ncclCommDestroy(struct comm *comm)
     (void)cuDevicePrimaryCtxRelease(comm->device);
     free(comm);
     return OK;
+}
+
+/* What this rank has launched, begun or not, waits for no other one: those are far ahead of it. */
+EXPORT int ncclCommAbort(struct comm *comm);
+EXPORT int ncclCommAbort(struct comm *comm)
+{
+    static uint32_t aborted; /* who is ahead now is behind when its own turn comes */
+
+    aborted++;
+    for (int i = SIM_NCCL_RANKS; words != NULL && i < (SETS_MAX + 1) * SIM_NCCL_RANKS; i++) {
+        if (i % SIM_NCCL_RANKS != comm->rank) {
+            __atomic_store_n(&words[i], aborted << 16, __ATOMIC_RELEASE);
+        }
+    }
+    return ncclCommDestroy(comm);
 }
 
 EXPORT int ncclMemAlloc(void **ptr, size_t bytes);
@@ -411,6 +432,11 @@ static int run_group(void)
     }
     for (int i = 0; i < count && res == OK; i++) {
         const struct call *call = first[ranks[i]];
+        static int failed;
+
+        if (i == 1 && call->kind == ALL_GATHER && has_fault("fail_launch") && failed++ == 0) {
+            return CUDA_FAILED;
+        }
         struct sim_nccl_args a = {.rank = (uint32_t)i, .ranks = (uint32_t)count};
 
         for (int k = 0; k < count; k++) {
