@@ -150,6 +150,27 @@ uint64_t bw_shmem_multicast_bytes(const struct bw_session *session, const struct
     return most;
 }
 
+/* What was asked for contradicts itself: on a machine that has everything it cannot be, either, and
+ * the plain row can be on this one. */
+static bool is_contradiction(struct shmem_case *c, const struct bw_operator *row,
+                             const struct bw_shmem_request *request,
+                             const struct shmem_machine *machine)
+{
+    const uint64_t bytes = request->bytes_min;
+    const struct bw_shmem_request plain = {
+        .bytes_min = bytes, .has_dtype = request->has_dtype, .dtype = request->dtype};
+    const struct shmem_machine better = {.ranks = machine->ranks > 1 ? machine->ranks : 2,
+                                         .sm_count = machine->sm_count,
+                                         .has_bulk = true};
+    char *anywhere = shmem_case_set(c, row, request, &better, bytes, 0);
+    char *here = shmem_case_set(c, row, &plain, machine, bytes, 0);
+    const bool is_one = anywhere != NULL && here == NULL;
+
+    free(anywhere);
+    free(here);
+    return is_one;
+}
+
 char *bw_shmem_waiver(const struct bw_session *session, const struct bw_operator *row,
                       const struct bw_shmem_request *request, bool *is_usage)
 {
@@ -175,16 +196,7 @@ char *bw_shmem_waiver(const struct bw_session *session, const struct bw_operator
     if (c != NULL) {
         reason = shmem_case_set(c, row, request, &machine, request->bytes_min, 0);
     }
-    /* What was asked for contradicts itself, unless the plain row cannot run either. */
-    if (reason != NULL) {
-        const struct bw_shmem_request plain = {.bytes_min = request->bytes_min,
-                                               .has_dtype = request->has_dtype,
-                                               .dtype = request->dtype};
-        char *other = shmem_case_set(c, row, &plain, &machine, request->bytes_min, 0);
-
-        *is_usage = other == NULL;
-        free(other);
-    }
+    *is_usage = reason != NULL && is_contradiction(c, row, request, &machine);
     free(c);
     /* Last: for what cannot be as it was asked for, nothing is shared either. */
     return reason == NULL && is_shared ? bw_session_unshared(session) : reason;

@@ -59,6 +59,16 @@ case_=(-t shmem_all_reduce_multicast shmem_put -b 2K)
     on 2 --dry-run=4 --no-multicast -t shmem_all_reduce_multicast
     grep -q 'nothing to run on 4 GPUs: multicast is switched off' "$work/err" || cat "$work/err"
 } | verdict "without multicast its operators are waived with the reason"
+{
+    more='multicast off' on 2 -t shmem_all_reduce --algorithm multicast -b 2K
+    expect 0 $?
+    grep -q '^Waived: shmem_all_reduce: GPU 0 has no multicast' "$work/out" || cat "$work/err"
+    on 1 -t shmem_all_reduce --algorithm multicast -b 2K
+    expect 0 $?
+    grep -q '^Waived: shmem_all_reduce: multicast needs two GPUs' "$work/out" || cat "$work/err"
+    on 2 -t shmem_all_reduce --algorithm multicast --dtype int8 -b 2K
+    expect 2 $?
+} | verdict "--algorithm multicast: a lack is waived, a contradiction is refused"
 while read -r call nth answer; do
     {
         SIM_EXTRA="fail $call $nth $answer" on 2 "${case_[@]}"
