@@ -79,6 +79,7 @@ static enum bw_status explain_all(struct job *job, enum bw_status st, struct bw_
         reason = strdup(bw_log_reason());
     }
     job->is_over = lost > 0 || st == BW_ERR_LOST || st == BW_ERR_NO_GPU;
+    free(point->reason); /* of a rank that would have waived it */
     point->status = st;
     point->reason = reason;
     return st;
@@ -143,6 +144,7 @@ static enum bw_status measure_point_all(struct job *job, uint64_t bytes, unsigne
     if (st == BW_OK) {
         point->reason = shmem_case_set(c, job->row, job->request, &machine, bytes, ctas);
         point->status = point->reason != NULL ? BW_WAIVED : BW_OK;
+        point->dtype = c->dtype;
         c->session = job->session;
     }
     TRY(bw_world_agree_all(job->session->ranks != NULL ? job->session->world : &job->session->alone,

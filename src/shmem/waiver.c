@@ -157,8 +157,10 @@ static bool is_contradiction(struct shmem_case *c, const struct bw_operator *row
                              const struct shmem_machine *machine)
 {
     const uint64_t bytes = request->bytes_min;
-    const struct bw_shmem_request plain = {
-        .bytes_min = bytes, .has_dtype = request->has_dtype, .dtype = request->dtype};
+    const struct bw_shmem_request plain = {.bytes_min = bytes,
+                                           .is_swept = request->is_swept,
+                                           .has_dtype = request->has_dtype,
+                                           .dtype = request->dtype};
     const struct shmem_machine better = {.ranks = machine->ranks > 1 ? machine->ranks : 2,
                                          .sm_count = machine->sm_count,
                                          .has_bulk = true};

@@ -40,6 +40,14 @@ done
     expect 2 $?
     grep -q 'placement A would not be honest' "$work/err" || cat "$work/err"
 } | verdict "an impossible placement is an error that explains itself"
+{
+    on 2 -t shmem_put_signal --sweep 96M:96M
+    expect 0 $?
+    grep -q '^Waived: shmem_put_signal: one block moves' "$work/out" || cat "$work/out"
+    on 2 -t shmem_put_signal --sweep 128K:128M:1024 --dtype fp32
+    expect 0 $?
+    grep -Eq '^ +1 +0 +fp32 .* of more than 64 MiB' "$work/out" || cat "$work/out"
+} | verdict "a size that the row cannot have is waived, alone and after others"
 
 # Of a fault: its kind in tests/sim/kernels/shmem_faults.h and the rank, an operator, what is said.
 while read -r fault row what; do
