@@ -105,8 +105,7 @@ char *bw_operator_size_text(uint64_t bytes)
 }
 
 /* What the point is worth in the one matrix: its bus bandwidth, or its latency in ns. */
-static void fill_cell(const struct bw_shmem_point *point, const struct bw_sampling *sampling,
-                      struct bw_cell *cell)
+static void fill_cell(const struct bw_shmem_point *point, struct bw_cell *cell)
 {
     const bool is_latency = bw_shmem_formula(point->row->op)->mode == SHMEM_MODE_NONE;
     const struct bw_shmem_figures *f = &point->figures;
@@ -118,7 +117,6 @@ static void fill_cell(const struct bw_shmem_point *point, const struct bw_sampli
     cell->bytes = is_latency ? 1 : f->payload_bytes;
     cell->copies = point->iterations;
     cell->stats.n = 0;
-    (void)sampling;
     if (point->status != BW_OK) {
         return;
     }
@@ -129,7 +127,7 @@ static void fill_cell(const struct bw_shmem_point *point, const struct bw_sampli
     cell->seconds = f->kernel_us * 1e-6 * (double)point->iterations * (double)point->kernel_us.n;
 }
 
-static enum bw_status shape(struct bw_testcase_result *result, const struct bw_sampling *sampling)
+static enum bw_status shape(struct bw_testcase_result *result)
 {
     const struct bw_operator *row = bw_operator_of(result->tc);
     const struct bw_shmem_result *shmem = result->shmem;
@@ -149,7 +147,7 @@ static enum bw_status shape(struct bw_testcase_result *result, const struct bw_s
         return bw_errno("no memory for the results of %s", result->name);
     }
     for (size_t i = 0; i < shmem->count; i++) {
-        fill_cell(&shmem->points[i], sampling, &matrix->cells[i]);
+        fill_cell(&shmem->points[i], &matrix->cells[i]);
         matrix->row_labels[i] = bw_operator_size_text(shmem->points[i].figures.payload_bytes);
         if (matrix->row_labels[i] == NULL) {
             return bw_errno("no memory for the results of %s", result->name);
@@ -222,7 +220,7 @@ enum bw_status bw_operator_run(struct bw_session *session, const struct bw_optio
     if (run->baseline != NULL) {
         bw_baseline_join(run->baseline, result->shmem);
     }
-    shaped = shape(result, &run->sampling);
+    shaped = shape(result);
     return st != BW_OK ? st : shaped;
 }
 

@@ -11,7 +11,9 @@ const struct bw_frame_info bw_frame_map[FRAME_COUNT] = {
     [FRAME_TRANSPORT] = {"transport", FRAMES_OF_REMOTE,
                          "the loop around loads and stores, which have frames of their own"},
     [FRAME_REMOTE_PUT] = {"remote_put", FRAMES_OF_REMOTE, "stores to peers; a bulk copy's issue"},
-    [FRAME_REMOTE_GET] = {"remote_get", FRAMES_OF_REMOTE, "loads from peers"},
+    [FRAME_REMOTE_GET] = {"remote_get", FRAMES_OF_REMOTE,
+                          "loads from peers, and the sums between them (combine by pull) or "
+                          "that the switch makes of them (multicast)"},
     [FRAME_ENTRY_WAIT] = {"entry_wait", FRAMES_OF_WAIT,
                           "until peers have begun and may be written to, or read"},
     [FRAME_DATA_WAIT] = {"data_wait", FRAMES_OF_WAIT, "until all data of the peers are there"},
