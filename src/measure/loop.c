@@ -274,11 +274,9 @@ static void discard(struct bw_crew *crew)
     bw_series_reset(&crew->whole);
 }
 
-/* Without memory of its own: a rank that got none would go on for longer, or shorter, than others.
- */
 static double precision_of(const struct bw_series *series)
 {
-    const struct bw_stats stats = bw_stats_in(series->ns, series->count, series->ns + series->room);
+    const struct bw_stats stats = bw_series_stats(series);
 
     return bw_stats_precision(&stats);
 }

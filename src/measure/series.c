@@ -40,6 +40,12 @@ void bw_series_add(struct bw_series *series, const double *marks_ns, unsigned sa
     }
 }
 
+struct bw_stats bw_series_stats(const struct bw_series *series)
+{
+    return bw_stats_in(series->ns, series->count,
+                       series->count > 0 ? series->ns + series->room : NULL);
+}
+
 void bw_series_reset(struct bw_series *series)
 {
     series->count = 0;

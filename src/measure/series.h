@@ -2,6 +2,7 @@
 #ifndef BW_SERIES_H
 #define BW_SERIES_H
 
+#include "bwtool/stats.h"
 #include "bwtool/status.h"
 
 #include <stdbool.h>
@@ -9,7 +10,7 @@
 
 /* Times of samples, in ns, as they come in; the last may still lack parts. */
 struct bw_series {
-    double *ns; /* twice the room: behind the times there is as much for bw_stats_in() */
+    double *ns; /* twice the room: behind the times there is as much for bw_series_stats() */
     size_t count, room;
     double part_ns;
 };
@@ -23,6 +24,11 @@ enum bw_status bw_series_reserve(struct bw_series *series, unsigned samples);
  */
 void bw_series_add(struct bw_series *series, const double *marks_ns, unsigned samples,
                    bool is_whole);
+/*
+ * In ns; it cannot fail. Without memory of its own: a rank that got none would
+ * go on for longer, or shorter, than others.
+ */
+struct bw_stats bw_series_stats(const struct bw_series *series);
 /* Forget all samples. */
 void bw_series_reset(struct bw_series *series);
 void bw_series_free(struct bw_series *series);

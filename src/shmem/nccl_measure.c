@@ -96,13 +96,13 @@ static void set_reason(char *reason, const char *text)
     (void)snprintf(reason, BW_BASELINE_REASON, "%s", text != NULL ? text : "it failed");
 }
 
-static enum bw_status read_crew(const struct bw_crew *crew, struct bw_baseline_taken *taken)
+static void read_crew(const struct bw_crew *crew, struct bw_baseline_taken *taken)
 {
     const double each = (double)crew->copies * 1e3;
-    const struct bw_stats whole = bw_stats_of(crew->whole.ns, crew->whole.count);
+    const struct bw_stats whole = bw_series_stats(&crew->whole);
 
     for (size_t i = 0; i < crew->launch->lane_count; i++) {
-        const struct bw_stats one = bw_stats_of(crew->series[i].ns, crew->series[i].count);
+        const struct bw_stats one = bw_series_stats(&crew->series[i]);
 
         taken->rank_us[i] = one.median / each;
     }
@@ -113,7 +113,6 @@ static enum bw_status read_crew(const struct bw_crew *crew, struct bw_baseline_t
     taken->samples = (unsigned)whole.n;
     taken->iterations = crew->copies;
     taken->is_there = isfinite(taken->us) && taken->us > 0;
-    return BW_OK;
 }
 
 /* One class and mode; memory is there. */
@@ -142,7 +141,9 @@ static enum bw_status take_way(struct bw_baseline_job *job, struct shmem_case *c
     TRY(nccl_plan_build(&plan, &program));
     st = bw_crew_open(&crew, job->session, &plan, plan.launches, sampling, &hint);
     st = st == BW_OK ? bw_crew_measure(&crew) : st;
-    st = st == BW_OK ? read_crew(&crew, taken) : st;
+    if (st == BW_OK) {
+        read_crew(&crew, taken);
+    }
     bw_crew_close(&crew);
 out:
     if (st != BW_OK) {

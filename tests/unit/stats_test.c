@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../../src/measure/series.h"
 #include "unit.h"
 
 #include "bwtool/stats.h"
@@ -97,6 +98,24 @@ static void many_samples_are_no_trouble(void **state)
     assert_true(s.ci_low > 49600 && s.ci_low < 49700 && s.ci_high > 50300 && s.ci_high < 50400);
 }
 
+/* The room behind the times is theirs alone, and the times stay in their order. */
+static void a_series_is_sorted_beside_its_times(void **state)
+{
+    struct bw_series series = {.ns = NULL};
+
+    (void)state;
+    assert_int_equal(bw_series_stats(&series).n, 0);
+    for (int i = 0; i < 150; i++) {
+        const double ns = 150 - i;
+
+        assert_int_equal(bw_series_reserve(&series, 1), BW_OK);
+        bw_series_add(&series, &ns, 1, true);
+        assert_true(bw_series_stats(&series).median == 150 - i / 2.0);
+    }
+    assert_true(series.count == 150 && series.ns[0] == 150 && series.ns[149] == 1);
+    bw_series_free(&series);
+}
+
 static void precision_is_half_the_interval(void **state)
 {
     const struct bw_stats s = {.n = 9, .median = 50, .ci_low = 45, .ci_high = 55};
@@ -115,6 +134,7 @@ int main(void)
         cmocka_unit_test(interval_covers_the_median),
         cmocka_unit_test(precision_is_half_the_interval),
         cmocka_unit_test(many_samples_are_no_trouble),
+        cmocka_unit_test(a_series_is_sorted_beside_its_times),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
