@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * operators_check [small | [paced] BYTES...]
+ * operators_check [small | [paced] BYTES...]  (16 sizes at most)
  *
  * Runs every way of every operator over all GPUs, in each placement and dtype
  * that it has, without a gate (compute-sanitizer would have to let two streams
@@ -151,7 +151,7 @@ out:
     return st;
 }
 
-/* False: what is there is no size. */
+/* False: what is there is no size, or one too many. */
 static bool choose_sizes(struct bench *b, int argc, char **argv)
 {
     b->is_paced = argc > 1 && strcmp(argv[1], "paced") == 0;
@@ -164,11 +164,13 @@ static bool choose_sizes(struct bench *b, int argc, char **argv)
         b->is_small = true;
         b->sizes[b->size_count++] = 1000;
     } else {
-        for (int i = 1; i < argc && b->size_count < SIZES_MAX; i++) {
-            b->sizes[b->size_count] = strtoull(argv[i], NULL, 10);
-            if (b->sizes[b->size_count++] == 0) {
+        for (int i = 1; i < argc; i++) {
+            const uint64_t bytes = strtoull(argv[i], NULL, 10);
+
+            if (bytes == 0 || b->size_count == SIZES_MAX) {
                 return false;
             }
+            b->sizes[b->size_count++] = bytes;
         }
     }
     return true;

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # One rank of a test. RANK_EXTRA="RANK LINES": lines of a machine file for that rank alone;
 # RANK_ARGUMENTS="RANK WORDS": more arguments; RANK_PRELOAD="RANK LIBRARY": preloaded into that rank;
-# SHOW_EACH="SET SET ...": the GPUs that each rank sees; PID_FOLDER: where its process number goes; STATUS_FOLDER: where
-# its status goes. The launcher gets that when the others have ended, too, or 3 s later: it would end
-# them.
+# SHOW_EACH="SET SET ...": the GPUs that each rank sees; PID_FOLDER: where its process number goes;
+# STATUS_FOLDER: where its status goes. The launcher gets that when the others have ended, too, or
+# 3 s later: it would end them.
 rank=${OMPI_COMM_WORLD_RANK:-0}
 if [ -n "${RANK_EXTRA-}" ] && [ "${RANK_EXTRA%% *}" = "$rank" ]; then
     export SIM_EXTRA=${RANK_EXTRA#* }
