@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json_value.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,9 +46,12 @@ json_t *bw_json_text_or_null(const char *text)
     return text == NULL || text[0] == '\0' ? json_null() : bw_json_text(text);
 }
 
+/* Printed with fewer digits than it has, the largest double would be more than any. */
+static const double largest = DBL_MAX * (1 - 1e-14);
+
 json_t *bw_json_real(double value)
 {
-    return isfinite(value) ? json_real(value) : json_null();
+    return fabs(value) <= largest ? json_real(value) : json_null();
 }
 
 json_t *bw_json_count(uint64_t value)
