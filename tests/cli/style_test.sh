@@ -39,6 +39,9 @@ grep -nF 'SPDX-License-Identifier: Apache-2.0' "${c_files[@]}" "${cuda_files[@]}
 
 grep -nE '[[:blank:]]+$' "${c_files[@]}" "${cuda_files[@]}" "${scripts[@]}" "${python[@]}" |
     verdict "no line ends in blanks"
+for file in scripts/*; do
+    [ -x "$file" ] || [ "$(head -c 2 "$file")" != '#!' ] || echo "$file cannot be called by its name"
+done | verdict "scripts that say by what they run can be run"
 grep -nP '^\t' "${c_files[@]}" "${cuda_files[@]}" "${python[@]}" | verdict "no tabs before code"
 grep -nE '\b(TODO|FIXME|XXX)\b' "${c_files[@]}" "${cuda_files[@]}" "${scripts[@]}" "${python[@]}" |
     grep -v 'tests/cli/style_test.sh' | grep -vE '#[0-9]+' |
