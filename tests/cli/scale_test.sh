@@ -3,7 +3,7 @@
 # What a cell costs the product itself, whatever the number of GPUs: CPU time
 # outside of the simulated driver, memory, and calls of the driver. Prints a
 # table; docs/MEASUREMENTS.md has a longer one, from SCALE_GPUS="2 4 8 16 36 72"
-# SCALE_TESTCASES="$(seq -s ' ' 0 34)" SCALE_BUFFER=32M.
+# SCALE_TESTCASES="$(seq -s ' ' 0 34)" SCALE_BUFFER=16M.
 # Usage: scale_test.sh BWTOOL BUILD_FOLDER
 set -u
 # shellcheck source-path=SCRIPTDIR source=lib.sh
