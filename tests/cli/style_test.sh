@@ -37,6 +37,15 @@ grep -nF 'SPDX-License-Identifier: Apache-2.0' "${c_files[@]}" "${cuda_files[@]}
     comm -13 - <(printf '%s\n' "${c_files[@]}" "${cuda_files[@]}" "${scripts[@]}" "${python[@]}" |
         sort -u) | verdict "the licence stands on top of every source"
 
+# What a tool left behind is not part of the project.
+if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+    git ls-files | cut -d/ -f1 | sort -u | grep -vxF -e .ci -e .editorconfig -e .clang-format -e .clang-tidy -e .gitignore \
+        -e CMakeLists.txt -e LICENSE -e README.md -e cmake -e docs -e include -e kernels -e scripts -e src \
+        -e tests | verdict "nothing else is in the top folder"
+else
+    skip "the top folder: not a git checkout"
+fi
+
 grep -nE '[[:blank:]]+$' "${c_files[@]}" "${cuda_files[@]}" "${scripts[@]}" "${python[@]}" |
     verdict "no line ends in blanks"
 for file in scripts/*; do
