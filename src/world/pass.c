@@ -153,15 +153,19 @@ enum bw_status bw_pass_exchange(struct bw_pass *pass, const struct bw_pass_ticke
 {
     struct service service = {pass, fd, bytes, deadline_ns, BW_OK};
     enum bw_status st = BW_OK;
+    bool has_thread = false;
     pthread_t thread;
 
     for (int i = 0; i < pass->ranks; i++) {
         fds[i] = -1;
     }
-    if (pthread_create(&thread, NULL, serve, &service) != 0) {
-        return bw_errno("no thread to serve the other ranks");
+    has_thread = pthread_create(&thread, NULL, serve, &service) == 0;
+    if (!has_thread) { /* others have one: they come now, and serve us afterwards */
+        (void)serve(&service);
     }
     st = fetch_all(pass, tickets, bytes, deadline_ns, fds);
-    pthread_join(thread, NULL);
+    if (has_thread) {
+        pthread_join(thread, NULL);
+    }
     return service.st > st ? service.st : st;
 }

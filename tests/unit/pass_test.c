@@ -6,6 +6,8 @@
 #include "bwtool/log.h"
 #include "bwtool/pass.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -19,6 +21,18 @@
 #include "../../src/world/pass_wire.h"
 
 enum { RANKS = 2, BYTES = 4096 };
+
+/* Threads that get none of their own. */
+static _Thread_local bool is_refused;
+
+int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes,
+                   void *(*call)(void *), void *restrict argument)
+{
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = NULL;
+
+    *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    return is_refused ? EAGAIN : real(thread, attributes, call, argument);
+}
 
 struct owner {
     struct bw_pass pass;
@@ -259,6 +273,7 @@ struct rank {
     pthread_t thread;
     uint64_t bytes;
     int fd, fds[RANKS];
+    bool has_no_threads;
     enum bw_status st;
 };
 
@@ -266,6 +281,7 @@ static void *exchange(void *argument)
 {
     struct rank *rank = argument;
 
+    is_refused = rank->has_no_threads;
     rank->st =
         bw_pass_exchange(&rank->pass, rank->tickets, rank->fd, rank->bytes, in_ms(5000), rank->fds);
     return NULL;
@@ -274,7 +290,6 @@ static void *exchange(void *argument)
 /* Both ranks at once; what each says it shares is `bytes` and `other_bytes` long. */
 static void exchange_both(struct rank *ranks, uint64_t bytes, uint64_t other_bytes)
 {
-    memset(ranks, 0, RANKS * sizeof(*ranks));
     for (int i = 0; i < RANKS; i++) {
         const char letter = (char)('0' + i);
 
@@ -305,11 +320,8 @@ static void close_both(struct rank *ranks)
 }
 
 /* Each has the other's descriptor, and none of its own. */
-static void all_to_all(void **state)
+static void expect_both(struct rank *ranks)
 {
-    struct rank ranks[RANKS];
-
-    (void)state;
     exchange_both(ranks, BYTES, BYTES);
     for (int i = 0; i < RANKS; i++) {
         char letter = 0;
@@ -320,6 +332,24 @@ static void all_to_all(void **state)
         assert_int_equal(letter, '0' + (1 - i));
     }
     close_both(ranks);
+}
+
+static void all_to_all(void **state)
+{
+    struct rank ranks[RANKS] = {0};
+
+    (void)state;
+    expect_both(ranks);
+}
+
+/* A rank for which there is no thread serves the others first, and no one waits in vain. */
+static void without_a_thread(void **state)
+{
+    struct rank ranks[RANKS] = {0};
+
+    (void)state;
+    ranks[1].has_no_threads = true;
+    expect_both(ranks);
 }
 
 /* What this rank fetches is fine, and nobody fetches what it has: that is a failure, too. */
@@ -346,7 +376,7 @@ static void nobody_comes(void **state)
 /* Who would map too much of another's memory hears of it. */
 static void other_sizes(void **state)
 {
-    struct rank ranks[RANKS];
+    struct rank ranks[RANKS] = {0};
 
     (void)state;
     exchange_both(ranks, BYTES, 2 * BYTES);
@@ -363,7 +393,8 @@ int main(void)
         cmocka_unit_test(rubbish_and_silence), cmocka_unit_test(twice),
         cmocka_unit_test(other_user),          cmocka_unit_test(nobody),
         cmocka_unit_test(all_to_all),          cmocka_unit_test(other_sizes),
-        cmocka_unit_test(somebody_else),       cmocka_unit_test(nobody_comes),
+        cmocka_unit_test(without_a_thread),    cmocka_unit_test(somebody_else),
+        cmocka_unit_test(nobody_comes),
     };
 
     bw_log_init(true, false);
