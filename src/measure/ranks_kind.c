@@ -144,6 +144,35 @@ static bool lacks_fd(const struct bw_rank_facts *facts, int ranks, char **why)
     return false;
 }
 
+/* What a driver answers where memory cannot be shared so. */
+static bool is_refusal(int32_t answer)
+{
+    switch ((CUresult)answer) {
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_INVALID_DEVICE:
+    case CUDA_ERROR_NOT_PERMITTED:
+    case CUDA_ERROR_NOT_SUPPORTED:
+    case CUDA_ERROR_SYSTEM_NOT_READY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool bw_ranks_has_trouble(const struct bw_rank_facts *facts, int ranks)
+{
+    for (int i = 0; i < ranks; i++) {
+        const int32_t answers[] = {facts[i].fabric_probe, facts[i].fd_probe};
+
+        for (size_t k = 0; k < sizeof(answers) / sizeof(answers[0]); k++) {
+            if (answers[k] != CUDA_SUCCESS && !is_refusal(answers[k])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 enum bw_share_kind bw_ranks_choose_kind(const struct bw_rank_facts *facts, int ranks, char **reason)
 {
     enum bw_share_kind kind = SHARE_NONE;

@@ -253,6 +253,18 @@ static void open_gate(struct bw_session *session, enum bw_status *st)
                         bw_world_is_root(session->world));
 }
 
+/* A driver that fails is not a machine that lacks something: the testcases fail, too. */
+static enum bw_status say_trouble(struct bw_ranks *ranks, const struct bw_world *world)
+{
+    if (bw_ranks_has_trouble(ranks->facts, world->ranks)) {
+        ranks->status = BW_ERR_CUDA;
+        if (bw_world_is_root(world)) {
+            bw_error("%s", ranks->reason != NULL ? ranks->reason : "memory cannot be shared");
+        }
+    }
+    return BW_OK;
+}
+
 enum bw_status bw_session_share_all(struct bw_session *session,
                                     const struct bw_testcase *const *cases, size_t count,
                                     const struct bw_operator_needs *needs,
@@ -277,7 +289,7 @@ enum bw_status bw_session_share_all(struct bw_session *session,
     bw_log_mark();
     ranks->kind = bw_ranks_choose_kind(ranks->facts, world->ranks, &ranks->reason);
     if (ranks->kind == SHARE_NONE) {
-        return BW_OK;
+        return say_trouble(ranks, world);
     }
     st = find_slots(ranks, world->ranks, cases, count, &slots, &want.slots);
     find_size(&s, slots, sampling->buffer_bytes, needs->window_bytes);

@@ -36,6 +36,14 @@ unset BWTOOL_PRETEND_HOSTS
 RANK_EXTRA='0 peer 0 1 off' run h200x2 >"$work/unused"
 kind "cannot reach the memory of rank 1's GPU 1" | verdict "no way from one GPU to the other"
 
+RANK_EXTRA='1 fail cuMemCreate 2 CUDA_ERROR_UNKNOWN' ranks 2 h200x2 \
+    -t multinode_device_to_device_memcpy_write_sm shmem_put -b 64K -i 1 -j
+{
+    [ "$status" = 1 ] || echo "status $status"
+    says '^bwtool: error: rank 0 .* memory cannot be shared between the ranks: rank 1 .*\[CUDA_ERROR_UNKNOWN\]'
+    [ "$(grep -c '"verdict": "failed"' "$work/out")" = 2 ] || grep '"verdict"' "$work/out"
+} | verdict "a driver that fails when asked for memory to share: not waived, failed"
+
 RANK_EXTRA='1 fail cuInit 1 CUDA_ERROR_NO_DEVICE' ranks 2 h200x2 \
     -t multinode_device_to_device_memcpy_write_sm -b 64K -i 1 -j
 {

@@ -106,6 +106,24 @@ static void one_host(void **state)
     expect(facts, SHARE_NONE, "rank 2 (two): [");
 }
 
+/* What a machine lacks is one thing, a driver that fails another. */
+static void trouble(void **state)
+{
+    struct bw_rank_facts facts[RANKS];
+
+    (void)state;
+    make(facts);
+    assert_false(bw_ranks_has_trouble(facts, RANKS));
+    facts[1].fabric_probe = CUDA_ERROR_NOT_PERMITTED;
+    facts[2].fd_probe = CUDA_ERROR_NOT_SUPPORTED;
+    assert_false(bw_ranks_has_trouble(facts, RANKS));
+    facts[3].fd_probe = CUDA_ERROR_OUT_OF_MEMORY;
+    assert_true(bw_ranks_has_trouble(facts, RANKS));
+    facts[3].fd_probe = CUDA_SUCCESS;
+    facts[0].fabric_probe = CUDA_ERROR_UNKNOWN;
+    assert_true(bw_ranks_has_trouble(facts, RANKS));
+}
+
 /* A fan's hub has a buffer for each of the others; a pair has one to read and one to write. */
 static void slots(void **state)
 {
@@ -132,10 +150,8 @@ static void slots(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_clique),
-        cmocka_unit_test(no_fabric),
-        cmocka_unit_test(one_host),
-        cmocka_unit_test(slots),
+        cmocka_unit_test(one_clique), cmocka_unit_test(no_fabric), cmocka_unit_test(one_host),
+        cmocka_unit_test(trouble),    cmocka_unit_test(slots),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
