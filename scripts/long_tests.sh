@@ -12,7 +12,7 @@ lines 'torture ' python3 "$root/tests/torture/torture.py" \
 
 part 'sanitized torture'
 lines 'sanitized torture ' python3 "$root/tests/torture/torture.py" \
-    "$root/build-asan/bwtool" "$root/build-asan"
+    "$root/build-asan/bwtool" "$root/build-asan" --stride 11
 
 part 'torture of ranks'
 lines 'torture of ranks ' python3 "$root/tests/torture/ranks.py" \

@@ -7,8 +7,8 @@ usage: ranks.py BWTOOL BUILD_FOLDER [--all] [--only WORD]
 Without --all, the first one of each function in WHERE; with it, each of each
 rank. A rank that finds no memory must not leave the others behind: all have
 to end by themselves and soon, with one status, a line that says what failed,
-and valid JSON that names the same status; or all values are there. --only: of
-the scenarios with that word.
+and valid JSON that names the same status; or all values are there. All memory
+is given back. --only: of the scenarios with that word.
 """
 
 import bisect
@@ -21,7 +21,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from torture import is_sanitized
+from torture import is_sanitized, left
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SOON_S = 15  # a rank that left the others is found out after 20 s or more
@@ -121,6 +121,8 @@ def complaint(run, good, is_alone):
         return f"statuses {run.statuses}"
     if re.search(r"ending the job|shows no sign|has died|hangs", run.err):
         return "a rank is lost"
+    if left(run.err):
+        return f"{left(run.err)[0]}, and {len(left(run.err)) - 1} more"
     status = run.statuses[0]
     if status not in (1, 3, good.statuses[0]):
         return f"status {status}"
