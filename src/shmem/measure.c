@@ -37,15 +37,11 @@ static void describe_case(const struct shmem_case *c, struct bw_shmem_point *poi
 {
     point->row = c->row;
     point->placement = c->placement;
-    point->dtype = c->dtype;
-    point->elements = c->elements;
     point->ctas = c->ctas;
     point->default_ctas = c->default_ctas;
     point->threads = c->threads;
     point->has_pdl = c->has_pdl;
-    point->ranks = c->ranks;
     point->warm = SHMEM_WARM;
-    point->figures.payload_bytes = c->payload_bytes;
     point->route = c->route.shape;
     point->bytes = c->row->algorithm == ALGORITHM_MULTICAST
                        ? bw_shmem_switch_bytes_of(c->row->op, c->ranks, c->payload_bytes)
@@ -145,6 +141,8 @@ static enum bw_status measure_point_all(struct job *job, uint64_t bytes, unsigne
         point->reason = shmem_case_set(c, job->row, job->request, &machine, bytes, ctas);
         point->status = point->reason != NULL ? BW_WAIVED : BW_OK;
         point->dtype = c->dtype;
+        point->elements = c->elements; /* 0 where it is not its size that it is waived for */
+        point->figures.payload_bytes = c->payload_bytes;
         c->session = job->session;
     }
     TRY(bw_world_agree_all(job->session->ranks != NULL ? job->session->world : &job->session->alone,

@@ -88,13 +88,7 @@ END
 } | verdict "no memory to bind: waived, and the run goes on"
 
 # More are in operator_faults.txt.
-while read -r fault row what; do
-    {
-        SIM_SHMEM_FAULT=$fault on 2 -t "$row" -b 2K
-        expect 1 $?
-        grep -Eq "$what" "$work/err" || cat "$work/err"
-    } | verdict "fault $fault in $row is seen"
-done <<'END'
+all_faults_seen <<'END'
 1:1 shmem_all_gather_multicast gave up
 10:0 shmem_reduce_scatter_multicast are wrong
 END

@@ -20,3 +20,16 @@ expect() { # STATUS ACTUAL
         cat "$work/err"
     fi
 }
+
+# Lines on stdin: a fault's kind in tests/sim/kernels/shmem_faults.h with the rank that has it, an
+# operator, what is said.
+all_faults_seen() {
+    local fault row what
+    while read -r fault row what; do
+        {
+            SIM_SHMEM_FAULT=$fault on 2 -t "$row" -b 2K
+            expect 1 $?
+            grep -Eq "$what" "$work/err" || cat "$work/err"
+        } | verdict "fault $fault in $row is seen"
+    done
+}

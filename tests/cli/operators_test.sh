@@ -46,17 +46,10 @@ done
     grep -q '^Waived: shmem_put_signal: one block moves' "$work/out" || cat "$work/out"
     on 2 -t shmem_put_signal --sweep 128K:128M:1024 --dtype fp32
     expect 0 $?
-    grep -Eq '^ +1 +0 +fp32 .* of more than 64 MiB' "$work/out" || cat "$work/out"
+    grep -Eq '^ +1 +33554432 +fp32 .* of more than 64 MiB' "$work/out" || cat "$work/out"
 } | verdict "a size that the row cannot have is waived, alone and after others"
 
-# Of a fault: its kind in tests/sim/kernels/shmem_faults.h and the rank, an operator, what is said.
-while read -r fault row what; do
-    {
-        SIM_SHMEM_FAULT=$fault on 2 -t "$row" -b 2K
-        expect 1 $?
-        grep -Eq "$what" "$work/err" || cat "$work/err"
-    } | verdict "fault $fault in $row is seen"
-done <"$root/tests/operator_faults.txt"
+all_faults_seen <"$root/tests/operator_faults.txt"
 
 {
     on 2 -t shmem_all_reduce -b 2K --corrupt-word 77
