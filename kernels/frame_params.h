@@ -14,7 +14,7 @@ enum bw_frame {
     FRAME_COPY_OUT,   /* what is stored to, or within, this GPU's own memory as it is */
     FRAME_TRANSPORT,  /* the loop around all moves; what is inside has frames, too    */
     FRAME_REMOTE_PUT, /* stores to peers                                              */
-    FRAME_REMOTE_GET, /* loads from peers                                             */
+    FRAME_REMOTE_GET, /* loads from peers, and what combine by pull adds up of them           */
     FRAME_ENTRY_WAIT, /* for "you may write", or "you may read"                       */
     FRAME_DATA_WAIT,  /* for "all is there"                                           */
     FRAME_TILE_WAIT,  /* for "so many tiles are there"                                */
