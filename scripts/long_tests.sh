@@ -1,10 +1,23 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # What test.sh --all does beyond what every change must pass; sourced by it.
-# shellcheck disable=SC2154 # root, image, kernels: test.sh's
+# shellcheck disable=SC2154 # root, image, kernels, sanitized_cli: test.sh's
 
 part 'planted faults'
 lines 'planted ' python3 "$root/scripts/mutants.py" "$root/build-test"
+
+part 'sanitized command lines'
+# What a build with sanitizers costs says nothing, and some tests read sources only.
+export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:verify_asan_link_order=0
+cases 'sanitized ' "$root/build-asan" -R '^cli/' -E "$sanitized_cli|^cli/(compare|layers|scale|style)_test"
+
+part 'sanitized ranks'
+# An MPI gives little back. What the product does not is seen by the torture of ranks.
+build "$root/build-asan-mpi" -DCMAKE_BUILD_TYPE=Debug -DBWTOOL_TESTS=ON -DBWTOOL_MPI=ON \
+    -DBWTOOL_SANITIZE=ON "$image" "-DSIM_KERNELS=$root/build-asan/sim/libsim_kernels.a"
+export ASAN_OPTIONS=detect_leaks=0:abort_on_error=0:verify_asan_link_order=0
+cases 'sanitized mpi ' "$root/build-asan-mpi" -R '^(unit/(world|pass|ranks)|mpi/)'
+unset ASAN_OPTIONS
 
 part torture
 lines 'torture ' python3 "$root/tests/torture/torture.py" \

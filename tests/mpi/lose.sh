@@ -4,6 +4,9 @@
 # shellcheck disable=SC2154 # lib.sh has what is missing here
 # A rank that is hit while it measures, for tests that have sourced lib.sh.
 
+# The other ranks have a second to say what happened, as they do outside of tests.
+unset OMPI_MCA_odls_base_sigkill_timeout
+
 # A file with the process number of each rank is there from when it begins.
 export PID_FOLDER=$work
 
