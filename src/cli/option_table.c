@@ -81,9 +81,9 @@ const struct bw_option bw_option_table[BW_OPTION_COUNT] = {
      "a dtype (fp16, bf16, fp32, int32 or int8)",
      "Operators: fp16, bf16, fp32, int32 or int8", false},
     {"algorithm", '\0', OPTION_ALGORITHM, AT(algorithm), NO_OFFSET, 0, 0, NULL, "ALGORITHM",
-     "an algorithm (auto, push, pull, tma, ce, tiles, two_shot, ll, poison or poison4)",
+     "an algorithm (auto, push, pull, tma, ce, tiles, two_shot, ll, poison, poison4 or multicast)",
      "Operators: push, pull, tma, ce, tiles, two_shot, ll,\n"
-     "poison or poison4 instead of the best known one", false},
+     "poison, poison4 or multicast, not the best known one", false},
     {"ctas", '\0', OPTION_NUMBERS, AT(ctas), NO_OFFSET, 1, 512, NULL, "N...", NULL,
      "Operators: grids to try, in blocks", false},
     FLAG("no-multicast", '\0', no_multicast, "As if the GPUs had no multicast"),

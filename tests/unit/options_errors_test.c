@@ -55,6 +55,9 @@ static void bad_numbers_say_what_is_right(void **state)
          "--explain: must be followed by a testcase (a name or an index; -l lists them)"},
         {{"--corrupt-word", "17592186044416"},
          "--corrupt-word: '17592186044416' is not a whole number from 0 to 17592186044415"},
+        {{"--algorithm", "nvls"},
+         "--algorithm: 'nvls' is not an algorithm (auto, push, pull, tma, ce, tiles, two_shot, ll, "
+         "poison, poison4 or multicast)"},
         {{"-i", "1", "-i", "2"}, "-i: given more than once"},
         {{"-v", "-v"}, "-v: given more than once"},
         {{"-vv"}, "-v: given more than once"},
