@@ -85,7 +85,7 @@ const struct bw_option bw_option_table[BW_OPTION_COUNT] = {
      "Operators: push, pull, tma, ce, tiles, two_shot, ll,\n"
      "poison, poison4 or multicast, not the best known one", false},
     {"ctas", '\0', OPTION_NUMBERS, AT(ctas), NO_OFFSET, 1, 512, NULL, "N...", NULL,
-     "Operators: grids to try, in blocks", false},
+     "Operators: up to 16 grids to try, in blocks", false},
     FLAG("no-multicast", '\0', no_multicast, "As if the GPUs had no multicast"),
     {"multicast-width", '\0', OPTION_NUMBER, AT(multicast_width), NO_OFFSET, 4, 16, "16", "BYTES",
      NULL, "Bytes of a multicast store: 16, or 4\n"

@@ -312,6 +312,22 @@ static enum bw_status set_initial(const struct parser *parser)
     return BW_OK;
 }
 
+/* Words of which there may be so many only; what was given is never left out without a word. */
+static enum bw_status check_counts(const struct bw_options *options)
+{
+    if (options->pair.count != 0 && options->pair.count != 2) {
+        bw_error("--pair: wants the UUIDs of two GPUs, and there %s %zu",
+                 options->pair.count == 1 ? "is" : "are", options->pair.count);
+        return BW_ERR_USAGE;
+    }
+    if (options->ctas.count > BW_SHMEM_GRIDS_MAX) {
+        bw_error("--ctas: takes up to %d grids, and there are %zu", (int)BW_SHMEM_GRIDS_MAX,
+                 options->ctas.count);
+        return BW_ERR_USAGE;
+    }
+    return BW_OK;
+}
+
 enum bw_status bw_options_parse(struct bw_options *options, int argc, char **argv)
 {
     struct parser parser = {.options = options, .argc = argc, .argv = argv};
@@ -325,12 +341,7 @@ enum bw_status bw_options_parse(struct bw_options *options, int argc, char **arg
         st = BW_ERR_USAGE;
         goto out;
     }
-    if (options->pair.count != 0 && options->pair.count != 2) {
-        bw_error("--pair: wants the UUIDs of two GPUs, and there %s %zu",
-                 options->pair.count == 1 ? "is" : "are", options->pair.count);
-        st = BW_ERR_USAGE;
-        goto out;
-    }
+    TRY(check_counts(options));
     TRY(bw_option_error_suite(options, parser.seen));
     st = agree_on_format(options);
 out:

@@ -11,7 +11,7 @@
 
 /* Tables of command lines with what comes of them. */
 
-enum { WORDS_MAX = 16 };
+enum { WORDS_MAX = 20 };
 
 /* Words of a command line, and what the options are then; or the error line. */
 struct command {

@@ -58,6 +58,9 @@ static void bad_numbers_say_what_is_right(void **state)
         {{"--algorithm", "nvls"},
          "--algorithm: 'nvls' is not an algorithm (auto, push, pull, tma, ce, tiles, two_shot, ll, "
          "poison, poison4 or multicast)"},
+        {{"--ctas", "1", "2", "3", "4", "5", "6", "7", "8", "--ctas", "9", "10", "11", "12", "13",
+          "14", "15", "16", "17"},
+         "--ctas: takes up to 16 grids, and there are 17"},
         {{"-i", "1", "-i", "2"}, "-i: given more than once"},
         {{"-v", "-v"}, "-v: given more than once"},
         {{"-vv"}, "-v: given more than once"},
