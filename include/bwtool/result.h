@@ -108,7 +108,8 @@ struct bw_run {
     size_t testcase_count, testcase_room;
     uint64_t suite_bytes;         /* --suite: its size L; 0: there is none */
     struct bw_baseline *baseline; /* beside the operators; NULL: not asked for; the run's own */
-    char *error;                  /* what ended the run, or NULL */
+    bool has_error;               /* something ended the run: so much is known without memory */
+    char *error;                  /* what it was, or NULL */
     double wall_seconds;
     struct bw_phases phases; /* of them */
     double state_ms;         /* of it, spent with asking for the GPUs' state */
@@ -117,6 +118,8 @@ struct bw_run {
 
 /* Fills in what is known before any driver is: command, host, folder, time; one rank, no error. */
 void bw_run_init(struct bw_run *run, int argc, char **argv);
+/* What ended the run, in words, also where there was no memory for them; NULL: nothing did. */
+const char *bw_run_error(const struct bw_run *run);
 /* Zeroed is fine. */
 void bw_run_free(struct bw_run *run);
 

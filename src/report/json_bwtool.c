@@ -230,7 +230,7 @@ json_t *bw_json_bwtool(const struct bw_run *run)
         bw_json_set(root, "state_ms", bw_json_real(run->state_ms));
     }
     bw_json_set(root, "exit_status", json_integer(run->exit_status));
-    bw_json_set(root, "error", bw_json_text(run->error));
+    bw_json_set(root, "error", bw_json_text(bw_run_error(run)));
     bw_json_set(root, "simulated", json_boolean(run->is_simulated));
     bw_json_set(root, "host_only", json_boolean(run->is_host_only));
     bw_json_set(root, "environment", environment(run));

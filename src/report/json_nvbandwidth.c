@@ -124,8 +124,8 @@ static json_t *device_list(const struct bw_run *run)
  */
 static char *error_of(const struct bw_run *run)
 {
-    if (run->error != NULL) {
-        return bw_text_format("%s", run->error);
+    if (bw_run_error(run) != NULL) {
+        return bw_text_format("%s", bw_run_error(run));
     }
     for (size_t i = 0; i < run->testcase_count; i++) {
         const struct bw_testcase_result *result = &run->testcases[i];

@@ -80,6 +80,14 @@ static void testcase_result_free(struct bw_testcase_result *result)
     free(result->records);
 }
 
+const char *bw_run_error(const struct bw_run *run)
+{
+    if (run->error != NULL) {
+        return run->error;
+    }
+    return run->has_error ? "it failed, and there was no memory to say why" : NULL;
+}
+
 void bw_run_free(struct bw_run *run)
 {
     for (size_t i = 0; i < run->testcase_count; i++) {

@@ -86,8 +86,8 @@ static void put_environment(FILE *out, const struct bw_run *run)
     put_sizes(out, run);
     (void)snprintf(text, sizeof(text), "%d", run->exit_status);
     put_field(out, "exit status", text);
-    if (run->error != NULL) {
-        put_field(out, "the run ended early", run->error);
+    if (bw_run_error(run) != NULL) {
+        put_field(out, "the run ended early", bw_run_error(run));
     }
     fputc('\n', out);
 }

@@ -60,6 +60,7 @@ static void miss_case(struct bw_suite_gate *gate, const struct bw_testcase_resul
 /* Cases of a size on all ranks: each has to be there. */
 static void need_size(const struct bw_run *run, enum bw_suite_size size, struct bw_suite_gate *gate)
 {
+    const char *error = bw_run_error(run);
     size_t missing = 0;
     size_t count = 0;
 
@@ -77,8 +78,8 @@ static void need_size(const struct bw_run *run, enum bw_suite_size size, struct 
         }
     }
     if (count == 0) {
-        miss(gate, "none of its cases has begun%s%s", run->error != NULL ? ": " : "",
-             run->error != NULL ? run->error : "");
+        miss(gate, "none of its cases has begun%s%s", error != NULL ? ": " : "",
+             error != NULL ? error : "");
     } else if (missing > 1) {
         miss(gate, "and %zu more of its %zu cases", missing - 1, count);
     }

@@ -118,7 +118,7 @@ int bw_run_exit_status(const struct bw_run *run, bool no_gpu, bool usage)
         return 3;
     }
     /* Not all that was asked for ran, and no missing GPU explains it. */
-    if (has_verdict(run, VERDICT_NOT_RUN) || (run->error != NULL && !usage)) {
+    if (has_verdict(run, VERDICT_NOT_RUN) || (bw_run_error(run) != NULL && !usage)) {
         return 1;
     }
     if (is_usage) {

@@ -217,6 +217,24 @@ static void exit_status_is_the_first_that_applies(void **state)
     assert_int_equal(exit_of(VERDICT_UNRELIABLE, VERDICT_PASSED, false, false, false), 5);
 }
 
+/* The status is not 0 because there was no memory to say why. */
+static void a_run_that_ended_is_a_failure_without_words(void **state)
+{
+    struct bw_run run = {.has_error = true};
+    char error[] = "fatal";
+
+    (void)state;
+    assert_int_equal(bw_run_exit_status(&run, false, false), 1);
+    assert_int_equal(bw_run_exit_status(&run, true, false), 3);
+    assert_int_equal(bw_run_exit_status(&run, false, true), 2);
+    assert_string_equal(bw_run_error(&run), "it failed, and there was no memory to say why");
+    run.error = error;
+    assert_string_equal(bw_run_error(&run), "fatal");
+    run = (struct bw_run){.has_error = false};
+    assert_null(bw_run_error(&run));
+    assert_int_equal(bw_run_exit_status(&run, false, false), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +245,7 @@ int main(void)
         cmocka_unit_test(summary_counts_present_cells_only),
         cmocka_unit_test(verdict_follows_status_and_cells),
         cmocka_unit_test(exit_status_is_the_first_that_applies),
+        cmocka_unit_test(a_run_that_ended_is_a_failure_without_words),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
