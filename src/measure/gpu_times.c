@@ -129,7 +129,7 @@ enum bw_status bw_gpu_lane_drain(struct bw_lane *lane)
 {
     static const struct bw_round two = {.samples = 1, .copies = 2};
 
-    return bw_stream_wait(lane->stream, patience_ns(lane, &two), "warming up");
+    return bw_stream_wait(lane->stream, patience_ns(lane, &two), "waiting for a lane's stream");
 }
 
 enum bw_status bw_gpu_lane_load_time(struct bw_lane *lane, double *load_ns)

@@ -2,6 +2,7 @@
 /* The one loop that measures: all timing rules meet here. */
 #include "crew.h"
 #include "gate.h"
+#include "gpu_lane.h"
 #include "multicast_area.h"
 #include "pool.h"
 #include "ranks.h"
@@ -175,6 +176,16 @@ static enum bw_status await(struct bw_crew *crew, const struct bw_round *round)
     return st;
 }
 
+/* What is still under way must not meet what comes next. */
+static void drain(struct bw_crew *crew)
+{
+    for (size_t i = 0; i < lane_count(crew); i++) {
+        if (crew->lanes[i].stream != NULL && !bw_cu_context_lost()) {
+            (void)bw_gpu_lane_drain(&crew->lanes[i]);
+        }
+    }
+}
+
 static enum bw_status verify(struct bw_crew *crew, const struct bw_round *round)
 {
     enum bw_status st = BW_OK;
@@ -243,6 +254,9 @@ static enum bw_status run_round(struct bw_crew *crew, const struct bw_round *rou
     release(crew); /* also after a failure: what was queued must come to an end */
     bw_state_look(crew->session->state); /* now: it costs no time, and links are under load */
     waited = await(crew, round);
+    if (st != BW_OK) { /* some was not queued, with the event that it ends by */
+        drain(crew);
+    }
     st = st == BW_OK ? waited : st;
     st = st == BW_OK ? bw_crew_read_times(crew, round) : st;
     TRY(bw_crew_share_times(crew, round, st));

@@ -33,6 +33,12 @@ no_use '.*no .*GPU' -g 0 | verdict "a driver without a GPU"
 no_use '.*driver is too old: it is for CUDA 11.4' -m old | verdict "an old driver"
 no_use '.*CUDA_ERROR_SYSTEM_DRIVER_MISMATCH' -x 'fail cuInit 1 CUDA_ERROR_SYSTEM_DRIVER_MISMATCH' |
     verdict "a driver that does not start"
+{ # What was queued before the call that failed has come to its end when the next cell begins.
+    run -g 1 -x 'gpu * sm 2;call 1000000;fail cuMemcpyAsync 150 CUDA_ERROR_OUT_OF_MEMORY' -b 512M -i 1 \
+        --loopCount 200 -t host_to_device_memcpy_ce host_to_device_memcpy_ce
+    [ "$status" = 1 ] || echo "exit status $status"
+    [ "$(grep -E '^ *0 ' "$work/out" | xargs)" = '0 N/A 0 55.00' ] || cat "$work/out"
+} | verdict "a copy that cannot be queued costs its own cell alone"
 if ! ldconfig -p 2>/dev/null | grep -q libcuda.so.1; then
     {
         "$bwtool" -j -t 0 >"$work/out" 2>"$work/err"
