@@ -122,6 +122,7 @@ static enum bw_take restart(struct bw_sampler *sampler)
     sampler->restarts++;
     sampler->done = 0;
     sampler->part_left = 0;
+    sampler->is_load_short = false;
     sampler->want = sampler->is_adaptive ? sampler->hint->samples : sampler->sampling->samples;
     return TAKE_DISCARD;
 }
@@ -149,12 +150,13 @@ enum bw_take bw_sampler_take(struct bw_sampler *sampler, const struct bw_round *
     if (is_short) {
         return restart(sampler);
     }
+    sampler->is_load_short |= load_ratio < 1;
     sampler->part_left = left - round->copies;
     if (sampler->part_left != 0) {
         return TAKE_PART;
     }
     sampler->done += round->samples;
-    return load_ratio < 1 ? TAKE_DOUBT : TAKE_WHOLE;
+    return sampler->is_load_short ? TAKE_DOUBT : TAKE_WHOLE;
 }
 
 bool bw_sampler_is_due(const struct bw_sampler *sampler)

@@ -30,6 +30,7 @@ struct bw_sampler {
     bool is_adaptive, is_latency;
     unsigned long long copies;    /* in a sample                                      */
     unsigned long long part_left; /* copies that the sample under way still lacks     */
+    bool is_load_short;           /* of a sample since the last restart, or a part of one */
     unsigned done;                /* samples finished                                 */
     unsigned want;                /* samples to finish before the next look           */
     unsigned rounds, restarts;

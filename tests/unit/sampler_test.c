@@ -164,6 +164,23 @@ static void load_is_made_to_last(void **state)
     assert_int_equal(next(1e6, 1), TAKE_WHOLE);
 }
 
+/* A part whose load ended too soon puts its whole sample in doubt, whatever the last part's did. */
+static void doubt_of_a_part_stays(void **state)
+{
+    enum bw_take what = TAKE_DISCARD;
+
+    (void)state;
+    begin("host_to_device_bidirectional_memcpy_ce", 1, 1000);
+    while (what == TAKE_DISCARD) { /* until there is no more load to be had */
+        what = next(1000, 0.5);
+    }
+    assert_int_equal(what, TAKE_PART);
+    while (what == TAKE_PART) {
+        what = next(1000, 1);
+    }
+    assert_int_equal(what, TAKE_DOUBT);
+}
+
 /* What an earlier gate left must not pass for what this one copies. */
 static void each_gate_has_a_seed_of_its_own(void **state)
 {
@@ -198,6 +215,7 @@ int main(void)
         cmocka_unit_test_setup(enough_is_when_the_interval_is_narrow, fresh),
         cmocka_unit_test_setup(there_is_a_cap, fresh),
         cmocka_unit_test_setup(load_is_made_to_last, fresh),
+        cmocka_unit_test_setup(doubt_of_a_part_stays, fresh),
         cmocka_unit_test_setup(each_gate_has_a_seed_of_its_own, fresh),
         cmocka_unit_test_setup(a_latency_is_one_pass_a_sample, fresh),
     };
