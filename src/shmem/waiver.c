@@ -133,7 +133,8 @@ uint64_t bw_shmem_multicast_bytes(const struct bw_session *session, const struct
     double at = 0;
 
     if ((row->algorithm != ALGORITHM_MULTICAST && request->algorithm != ALGORITHM_MULTICAST) ||
-        machine.ranks < ranks_there(session) || machine.ranks > BW_SHMEM_RANKS_MAX ||
+        machine.ranks < 2 || machine.ranks < ranks_there(session) ||
+        machine.ranks > BW_SHMEM_RANKS_MAX ||
         (session->ranks == NULL && !has_peers(&session->gpus, machine.ranks))) {
         return 0; /* it will not run */
     }

@@ -32,6 +32,11 @@ ranks 3 h200x2 -t multinode_bisect_write_ce -b 64K
     [ "$status" = 3 ] || echo "status $status"
     says 'rank 2 .*more ranks than GPUs: 3 ranks were started on .*, and this one sees 2 GPUs'
 } | verdict "more ranks than GPUs"
+ranks 3 h200x2 -t shmem_all_to_all_push --algorithm multicast -b 64K
+{
+    [ "$status" = 3 ] || echo "status $status"
+    says 'rank 2 .*more ranks than GPUs'
+} | verdict "more ranks than GPUs, and operators that multicast would be made for"
 
 RANK_ARGUMENTS='1 -m' ranks 2 h200x2 -t multinode_bisect_write_ce -b 64K
 {
