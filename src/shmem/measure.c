@@ -75,7 +75,7 @@ static enum bw_status explain_all(struct job *job, enum bw_status st, struct bw_
         reason = strdup(bw_log_reason());
     }
     job->is_over = lost > 0 || st == BW_ERR_LOST || st == BW_ERR_NO_GPU;
-    free(point->reason); /* of a rank that would have waived it */
+    free(point->reason); /* of a rank that would waive it, while another lacks memory */
     point->status = st;
     point->reason = reason;
     return st;
@@ -90,17 +90,34 @@ static void tell(const struct bw_session *session, const struct bw_operator *row
     bw_world_tell(session->world, phase, NULL);
 }
 
+/* Of those who measure an operator together. */
+static struct bw_world *world_of(const struct job *job)
+{
+    return job->session->ranks != NULL ? job->session->world : &job->session->alone;
+}
+
 /* Whether --max-time is over. The ranks go by the clock of the first. */
 static bool is_late_all(const struct job *job)
 {
-    struct bw_session *session = job->session;
-    struct bw_world *world = session->ranks != NULL ? session->world : &session->alone;
+    struct bw_world *world = world_of(job);
     double is_over = bw_world_is_root(world) && bw_sampling_is_over(job->sampling);
 
     if (job->sampling->deadline_ns != UINT64_MAX) {
         (void)bw_world_sum_all(world, &is_over, 1);
     }
     return is_over > 0;
+}
+
+/* Ranks waive it together: should one lack the memory to say why, it has no reason of its own. */
+static bool is_waived_all(struct job *job, struct bw_shmem_point *point)
+{
+    double waived = point->reason != NULL;
+
+    (void)bw_world_sum_all(world_of(job), &waived, 1);
+    if (waived > 0) {
+        point->status = BW_WAIVED;
+    }
+    return waived > 0;
 }
 
 /*
@@ -139,14 +156,16 @@ static enum bw_status measure_point_all(struct job *job, uint64_t bytes, unsigne
     }
     if (st == BW_OK) {
         point->reason = shmem_case_set(c, job->row, job->request, &machine, bytes, ctas);
-        point->status = point->reason != NULL ? BW_WAIVED : BW_OK;
         point->dtype = c->dtype;
         point->elements = c->elements; /* 0 where it is not its size that it is waived for */
         point->figures.payload_bytes = c->payload_bytes;
         c->session = job->session;
     }
-    TRY(bw_world_agree_all(job->session->ranks != NULL ? job->session->world : &job->session->alone,
-                           st == BW_OK ? point->status : st, "choosing an operator's way"));
+    TRY(bw_world_agree_all(world_of(job), st, "choosing an operator's way"));
+    if (is_waived_all(job, point)) {
+        free(c);
+        return BW_OK;
+    }
     describe_case(c, point);
     if (is_measured(job, point)) {
         job->result->count--;
@@ -162,12 +181,12 @@ static enum bw_status measure_point_all(struct job *job, uint64_t bytes, unsigne
     }
     st = shmem_take_all(c, job->sampling, job->peak, point);
 out:
-    if (st != BW_OK && st != BW_WAIVED) {
+    if (st != BW_OK) {
         st = explain_all(job, st, point != NULL ? point : &spare);
     }
     free(spare.reason);
     free(c);
-    return st == BW_WAIVED ? BW_OK : st;
+    return st;
 }
 
 /* What was found when memory was to be shared is the row's one result. */
