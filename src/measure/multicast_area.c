@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The rest is for what else an operator needs. */
+static const double share_of_free = 0.8;
+
 /* These are true if there is none; `*why` is for free(), and NULL if there is no memory for it:
  * then, too, no rank may go where the others do not. */
 static bool is_missing_in_rank(const struct bw_session *session, char **why)
@@ -119,12 +122,39 @@ static void give_up_all(struct bw_session *session, const char *text)
     give_back(area);
 }
 
+/* Of the GPU that has least: what an operator's sizes may take. A larger one fails by itself. */
+static enum bw_status find_room(const struct bw_session *session, uint64_t *room)
+{
+    enum bw_status st = BW_OK;
+
+    *room = UINT64_MAX;
+    for (int i = 0; session->ranks != NULL && i < session->world->ranks; i++) {
+        const uint64_t free_bytes = session->ranks->facts[i].free_bytes;
+        const uint64_t left =
+            free_bytes > session->ranks->bytes ? free_bytes - session->ranks->bytes : 0;
+
+        *room = left < *room ? left : *room;
+    }
+    for (int i = 0; session->ranks == NULL && i < session->gpus.count; i++) {
+        size_t free_bytes = 0;
+        size_t total = 0;
+
+        TRY(bw_gpu_use(&session->gpus.gpus[i]));
+        TRY(CU(cu.MemGetInfo(&free_bytes, &total)));
+        *room = free_bytes < *room ? free_bytes : *room;
+    }
+    *room = (uint64_t)((double)*room * share_of_free);
+out:
+    return st;
+}
+
 enum bw_status bw_multicast_area_open_all(struct bw_session *session,
                                           const struct bw_multicast_want *want)
 {
     struct bw_world *world = session->ranks != NULL ? session->world : &session->alone;
     struct bw_multicast_area *area = NULL;
     uint64_t bytes = want->operator_bytes;
+    uint64_t room = 0;
     char *text = NULL;
     enum bw_status st = BW_OK;
 
@@ -141,8 +171,13 @@ enum bw_status bw_multicast_area_open_all(struct bw_session *session,
     area->slots = want->slots;
     area->slot_bytes = (want->buffer_bytes + sizeof(uint32_t) + BW_RANKS_CONTROL_BYTES - 1) /
                        BW_RANKS_CONTROL_BYTES * BW_RANKS_CONTROL_BYTES;
+    area->status = find_room(session, &room);
+    bytes = bytes < room ? bytes : room;
     bytes = bytes > area->slots * area->slot_bytes ? bytes : area->slots * area->slot_bytes;
-    area->status = bw_multicast_area_try_all(session, bytes, &text);
+    area->status = bw_world_agree_all(world, area->status, "finding room for multicast");
+    if (area->status == BW_OK) {
+        area->status = bw_multicast_area_try_all(session, bytes, &text);
+    }
     if (area->status != BW_OK) {
         give_up_all(session, text);
     }

@@ -87,6 +87,13 @@ END
     waived '\[CUDA_ERROR_OUT_OF_MEMORY\]'
 } | verdict "no memory to bind: waived, and the run goes on"
 
+{
+    more='gpu * memory 2GiB' on 2 -t shmem_all_gather_multicast --sweep 4M:4G:1024
+    expect 1 $?
+    grep -Eq '^ +0 +[0-9]+ .* multicast +R? .*[0-9] +(passed|not_judged)' "$work/out" || cat "$work/out"
+    grep -Eq '^ +1 .* MiB behind a multicast address are needed' "$work/out" || cat "$work/out"
+} | verdict "a size too large for what is behind a multicast address costs itself alone"
+
 # More are in operator_faults.txt.
 all_faults_seen <<'END'
 1:1 shmem_all_gather_multicast gave up
