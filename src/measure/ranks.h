@@ -65,10 +65,11 @@ void bw_ranks_close_all(struct bw_ranks *ranks, struct bw_session *session);
 enum bw_share_kind bw_ranks_choose_kind(const struct bw_rank_facts *facts, int ranks,
                                         char **reason);
 /*
- * True if a driver's answer to a rank that asked for memory to share is not one
- * of those that say that the machine has none, so that SHARE_NONE is a failure.
+ * Where it is SHARE_NONE: true if a driver's answer to a rank that asked for
+ * memory to share is not one of those that say that the machine has none, so
+ * that it is a failure. `*why` says whose, for free(); NULL if there is no memory for it.
  */
-bool bw_ranks_has_trouble(const struct bw_rank_facts *facts, int ranks);
+bool bw_ranks_has_trouble(const struct bw_rank_facts *facts, int ranks, char **why);
 
 /* Most slots of one rank that a launch of the plan takes; `count` is room for a number of each. */
 unsigned bw_ranks_slots(const struct bw_plan *plan, int ranks, unsigned *count);

@@ -159,15 +159,22 @@ static bool is_refusal(int32_t answer)
     }
 }
 
-bool bw_ranks_has_trouble(const struct bw_rank_facts *facts, int ranks)
+bool bw_ranks_has_trouble(const struct bw_rank_facts *facts, int ranks, char **why)
 {
-    for (int i = 0; i < ranks; i++) {
-        const int32_t answers[] = {facts[i].fabric_probe, facts[i].fd_probe};
+    const bool is_fd = is_one_host(facts, ranks);
 
-        for (size_t k = 0; k < sizeof(answers) / sizeof(answers[0]); k++) {
-            if (answers[k] != CUDA_SUCCESS && !is_refusal(answers[k])) {
-                return true;
-            }
+    for (int i = 0; i < ranks; i++) {
+        const int32_t fd = is_fd ? facts[i].fd_probe : CUDA_SUCCESS;
+        const int32_t fabric = facts[i].is_fabric_attribute ? facts[i].fabric_probe : CUDA_SUCCESS;
+        const bool is_fd_trouble = fd != CUDA_SUCCESS && !is_refusal(fd);
+
+        if (is_fd_trouble || (fabric != CUDA_SUCCESS && !is_refusal(fabric))) {
+            return lacks(
+                why,
+                "memory cannot be shared between the ranks: rank %d (%s): [%s] cuMemCreate "
+                "fails when it is asked for memory with a %s",
+                i, facts[i].host, bw_cu_error_name((CUresult)(is_fd_trouble ? fd : fabric)),
+                bw_share_name(is_fd_trouble ? SHARE_FD : SHARE_FABRIC));
         }
     }
     return false;

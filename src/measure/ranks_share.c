@@ -256,7 +256,11 @@ static void open_gate(struct bw_session *session, enum bw_status *st)
 /* A driver that fails is not a machine that lacks something: the testcases fail, too. */
 static enum bw_status say_trouble(struct bw_ranks *ranks, const struct bw_world *world)
 {
-    if (bw_ranks_has_trouble(ranks->facts, world->ranks)) {
+    char *why = NULL;
+
+    if (bw_ranks_has_trouble(ranks->facts, world->ranks, &why)) {
+        free(ranks->reason);
+        ranks->reason = why;
         ranks->status = BW_ERR_CUDA;
         if (bw_world_is_root(world)) {
             bw_error("%s", ranks->reason != NULL ? ranks->reason : "memory cannot be shared");

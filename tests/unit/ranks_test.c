@@ -106,22 +106,38 @@ static void one_host(void **state)
     expect(facts, SHARE_NONE, "rank 2 (two): [");
 }
 
-/* What a machine lacks is one thing, a driver that fails another. */
+static void expect_trouble(const struct bw_rank_facts *facts, const char *words)
+{
+    char *why = NULL;
+
+    assert_int_equal(bw_ranks_has_trouble(facts, RANKS, &why), words != NULL);
+    if (words != NULL && strstr(why, words) == NULL) {
+        fail_msg("'%s' lacks '%s'", why, words);
+    }
+    free(why);
+}
+
+/* What a machine lacks is one thing, a driver that fails another; and who cannot use it does not
+ * matter. */
 static void trouble(void **state)
 {
     struct bw_rank_facts facts[RANKS];
 
     (void)state;
     make(facts);
-    assert_false(bw_ranks_has_trouble(facts, RANKS));
+    on_one_host(facts);
+    expect_trouble(facts, NULL);
     facts[1].fabric_probe = CUDA_ERROR_NOT_PERMITTED;
     facts[2].fd_probe = CUDA_ERROR_NOT_SUPPORTED;
-    assert_false(bw_ranks_has_trouble(facts, RANKS));
+    expect_trouble(facts, NULL);
     facts[3].fd_probe = CUDA_ERROR_OUT_OF_MEMORY;
-    assert_true(bw_ranks_has_trouble(facts, RANKS));
-    facts[3].fd_probe = CUDA_SUCCESS;
+    expect_trouble(facts, "rank 3 (two): [");
+    facts[3].host_rank = 3; /* another host: descriptors are of no use */
+    expect_trouble(facts, NULL);
     facts[0].fabric_probe = CUDA_ERROR_UNKNOWN;
-    assert_true(bw_ranks_has_trouble(facts, RANKS));
+    expect_trouble(facts, "rank 0 (one): [");
+    facts[0].is_fabric_attribute = 0;
+    expect_trouble(facts, NULL);
 }
 
 /* A fan's hub has a buffer for each of the others; a pair has one to read and one to write. */
