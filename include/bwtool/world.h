@@ -40,7 +40,7 @@ struct bw_world {
     int rank, ranks;
     int local_rank, local_ranks; /* on this host                        */
     int host_rank;               /* the lowest rank on it names the host */
-    /* Others may take so long before the next collective; 0: the usual. The same in all ranks. */
+    /* So long others may take before the next collective, and a call of this rank; 0: the usual. */
     unsigned patience_s;
     char host[256];
     char library[256]; /* MPI's version text, "" without */

@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Others may wait so long while the first rank measures alone. */
-enum { ALONE_S = 7200 };
+/* Others may wait so long while the first rank measures alone, and a call of it may take so long:
+ * it allocates host memory, too. */
+enum { ALONE_S = 7200, ALONE_CALL_S = 120 };
 
 /* Room for what will be found, so that nothing of this can fail in one rank later. */
 static enum bw_status get_ready(struct runner *r, struct bw_testcase_result *result,
@@ -134,7 +135,7 @@ static bool must_wait(struct runner *r, const struct bw_testcase *tc)
 {
     const bool is_alone = bw_has_ranks(r) && tc != NULL && !bw_ranks_take_part(tc);
 
-    r->world->patience_s = is_alone ? ALONE_S : 0;
+    r->world->patience_s = !is_alone ? 0 : bw_world_is_root(r->world) ? ALONE_CALL_S : ALONE_S;
     bw_world_tell(r->world, is_alone ? tc->name : NULL, NULL);
     return is_alone && !bw_world_is_root(r->world);
 }

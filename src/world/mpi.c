@@ -31,7 +31,7 @@ struct mpi {
     MPI_Win page;   /* that they watch each other through */
     struct bw_watch *watch;
     unsigned wait_s;
-    bool is_one_host;
+    bool is_one_host, all_watch;
 };
 
 /* A rank that cannot talk to the others cannot tell them to end either: only this can. */
@@ -60,7 +60,7 @@ static unsigned patience_s(const struct bw_world *world)
 {
     const struct mpi *mpi = world->impl;
 
-    if (mpi->is_one_host && mpi->watch != NULL) {
+    if (mpi->is_one_host && mpi->all_watch) {
         return WAIT_S_MAX;
     }
     return world->patience_s > mpi->wait_s ? world->patience_s : mpi->wait_s;
@@ -286,6 +286,18 @@ static void open_watch(struct bw_world *world, struct mpi *mpi)
     mpi->watch = bw_watch_open(&options);
 }
 
+/* Only where each watches does somebody see whatever becomes of a rank. */
+static void open_watch_all(struct bw_world *world, struct mpi *mpi)
+{
+    int watches = 0;
+
+    open_watch(world, mpi);
+    watches = mpi->watch != NULL;
+    if (MPI_Allreduce(MPI_IN_PLACE, &watches, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS) {
+        mpi->all_watch = watches != 0;
+    }
+}
+
 /* First line of what MPI says about itself, for the report's header. */
 static void find_library(struct bw_world *world)
 {
@@ -336,7 +348,7 @@ enum bw_status bw_world_open_mpi_all(struct bw_world *world, int *argc, char ***
     find_library(world);
     if (world->ranks > 1) {
         bw_log_set_rank(world->rank, world->host);
-        open_watch(world, mpi);
+        open_watch_all(world, mpi);
     } else if (launched > 1) {
         bw_warn("the launcher started %d processes (%s), but MPI sees one: this build's MPI is "
                 "not the launcher's (try srun --mpi=pmix, or this MPI's own mpirun)",
