@@ -161,6 +161,7 @@ enum bw_status bw_pass_exchange(struct bw_pass *pass, const struct bw_pass_ticke
     }
     has_thread = pthread_create(&thread, NULL, serve, &service) == 0;
     if (!has_thread) { /* others have one: they come now, and serve us afterwards */
+        bw_warn("there is no thread to serve the other ranks: this one does it first");
         (void)serve(&service);
     }
     st = fetch_all(pass, tickets, bytes, deadline_ns, fds);
