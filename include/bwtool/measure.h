@@ -68,7 +68,8 @@ struct bw_cell {
     double reverse_gb_per_s;   /* split-warp: the other direction's rate; NAN else */
     enum bw_status status;     /* why it is not present; BW_OK if not asked for    */
     char *reason;              /* in words; NULL if none; the cell's own           */
-    char *doubt;               /* present, but not to be trusted, and why; NULL: fine */
+    bool is_doubtful;          /* present, but not to be trusted                      */
+    char *doubt;               /* why not; NULL if fine, or without memory for it     */
     struct bw_life life;       /* of a copy by a GPU                                    */
     struct bw_peak peak;       /* what its link could do                                */
 };

@@ -145,6 +145,9 @@ void bw_result_say_outliers(const struct bw_testcase_result *result);
 /* True if there is a number to print: measured, and finite. */
 bool bw_cell_has_value(const struct bw_cell *cell);
 
+/* Why a value is not to be trusted, in words, also if there was no memory for them; NULL: it is. */
+const char *bw_cell_doubt(const struct bw_cell *cell);
+
 /*
  * The verdict on a testcase that was measured, from its status and its cells:
  * failed if any of them says so, else unreliable if a cell is in doubt, else

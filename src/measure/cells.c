@@ -33,6 +33,7 @@ static void fill_cell(const struct bw_crew *crew, struct bw_cell *cell, double *
     cell->seconds = seconds;
     cell->reverse_gb_per_s = NAN;
     cell->is_present = isfinite(cell->value) && cell->value > 0;
+    cell->is_doubtful = crew->doubt != NULL;
     cell->doubt = crew->doubt == NULL ? NULL : strdup(crew->doubt);
     if (!cell->is_present) {
         cell->status = BW_ERR_SYSTEM;

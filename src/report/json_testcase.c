@@ -90,8 +90,8 @@ static json_t *cell_of(const struct bw_testcase *tc, const struct bw_cell *cell,
         bw_json_set(object, "status", bw_json_text(bw_words_status(cell->status)));
     }
     bw_json_set(object, "reason", bw_json_text(cell->reason));
-    if (cell->doubt != NULL) {
-        bw_json_set(object, "doubt", bw_json_text(cell->doubt));
+    if (cell->is_doubtful) {
+        bw_json_set(object, "doubt", bw_json_text(bw_cell_doubt(cell)));
     }
     return object;
 }

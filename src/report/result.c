@@ -221,8 +221,8 @@ const char *bw_result_first_reason(const struct bw_testcase_result *result)
         for (int i = 0; i < matrix->rows * matrix->cols; i++) {
             const struct bw_cell *cell = &matrix->cells[i];
 
-            if (cell->reason != NULL || cell->doubt != NULL) {
-                return cell->reason != NULL ? cell->reason : cell->doubt;
+            if (cell->reason != NULL || cell->is_doubtful) {
+                return cell->reason != NULL ? cell->reason : bw_cell_doubt(cell);
             }
         }
     }

@@ -8,6 +8,14 @@ bool bw_cell_has_value(const struct bw_cell *cell)
     return cell->is_present && isfinite(cell->value);
 }
 
+const char *bw_cell_doubt(const struct bw_cell *cell)
+{
+    if (!cell->is_doubtful) {
+        return NULL;
+    }
+    return cell->doubt != NULL ? cell->doubt : "not to be trusted, and no memory to say why";
+}
+
 struct bw_summary bw_matrix_summary(const struct bw_matrix *matrix)
 {
     struct bw_summary summary = {.sum = NAN, .min = NAN, .max = NAN, .average = NAN, .cv = NAN};
@@ -48,7 +56,7 @@ enum bw_verdict bw_result_verdict(const struct bw_testcase_result *result)
             if (cell->status != BW_OK || (cell->is_present && !bw_cell_has_value(cell))) {
                 return VERDICT_FAILED;
             }
-            if (cell->doubt != NULL && verdict == VERDICT_PASSED) {
+            if (cell->is_doubtful && verdict == VERDICT_PASSED) {
                 verdict = VERDICT_UNRELIABLE;
             }
         }

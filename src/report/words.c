@@ -75,7 +75,7 @@ static char *cell_reason(const struct bw_testcase_result *result)
 
         for (int i = 0; i < matrix->rows * matrix->cols; i++) {
             const struct bw_cell *cell = &matrix->cells[i];
-            const char *reason = cell->reason != NULL ? cell->reason : cell->doubt;
+            const char *reason = cell->reason != NULL ? cell->reason : bw_cell_doubt(cell);
 
             if (reason != NULL) {
                 return bw_text_format("row %d, column %d: %s", i / matrix->cols, i % matrix->cols,

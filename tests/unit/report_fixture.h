@@ -326,6 +326,7 @@ static inline void fixture_odd(struct bw_run *run)
     result->matrices[0].cells[0].stats.cv = INFINITY;
     result = fixture_testcase(run, "device_to_host_memcpy_ce", 1, 3e-7);
     result->verdict = VERDICT_UNRELIABLE;
+    result->matrices[0].cells[0].is_doubtful = true;
     result->matrices[0].cells[0].doubt = strdup("the load ended too early");
     fixture_testcase(run, "device_to_device_memcpy_read_ce", 0, 0.0);
     run->exit_status = 5;

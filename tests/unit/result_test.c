@@ -172,10 +172,10 @@ static enum bw_verdict verdict_of(enum bw_status status, struct bw_cell first,
 
 static void verdict_follows_status_and_cells(void **state)
 {
-    char doubt[] = "throttled", reason[] = "the time measured was zero";
+    char reason[] = "the time measured was zero";
     const struct bw_cell none = {0};
     const struct bw_cell fine = {.is_present = true, .value = 1.0};
-    const struct bw_cell odd = {.is_present = true, .value = 1.0, .doubt = doubt};
+    const struct bw_cell odd = {.is_present = true, .value = 1.0, .is_doubtful = true};
     const struct bw_cell failed = {.status = BW_ERR_SYSTEM, .reason = reason};
     const struct bw_cell infinite = {.is_present = true, .value = INFINITY};
 

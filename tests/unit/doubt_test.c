@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A value in doubt stays in doubt where there is no memory to say why. */
+#include "unit.h"
+
+#include "../../src/measure/crew.h"
+#include "bwtool/log.h"
+#include "bwtool/result.h"
+#include "bwtool/state.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the C library, instead of its own: texts cannot be had while this is set. */
+static bool has_no_memory;
+
+char *strdup(const char *text)
+{
+    char *copy = has_no_memory ? NULL : malloc(strlen(text) + 1);
+
+    return copy == NULL ? NULL : strcpy(copy, text);
+}
+
+int vasprintf(char **text, const char *format, va_list args)
+{
+    va_list again;
+    int length = 0;
+
+    va_copy(again, args);
+    length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    *text = has_no_memory ? NULL : malloc((size_t)length + 1);
+    return *text == NULL ? -1 : vsnprintf(*text, (size_t)length + 1, format, args);
+}
+
+/* Of GPUs that were throttled: watch.c asks this instead of src/measure/state.c. */
+static const char *spoiled_here(struct bw_state *state)
+{
+    (void)state;
+    return "GPU 1: hardware thermal slowdown";
+}
+#define bw_state_spoiled spoiled_here
+#include "../../src/measure/watch.c"
+
+static void expect_doubt(struct bw_cell *cell, const char *words)
+{
+    const struct bw_testcase_result result = {.matrix_count = 1,
+                                              .matrices = {{.rows = 1, .cols = 1, .cells = cell}}};
+
+    assert_int_equal(bw_result_verdict(&result), VERDICT_UNRELIABLE);
+    assert_string_equal(bw_cell_doubt(cell), words);
+    assert_string_equal(bw_result_first_reason(&result), words);
+    bw_cell_close(cell);
+    assert_null(bw_cell_doubt(cell));
+}
+
+static const char no_words[] = "not to be trusted, and no memory to say why";
+
+static void watched(bool is_without, const char *words)
+{
+    struct bw_session session = {0};
+    const struct bw_sampling sampling = {0};
+    struct bw_cell cell = {.is_present = true, .value = 1};
+    struct bw_cell *cells[] = {&cell};
+    struct bw_plan plan = {0};
+
+    assert_int_equal(bw_plan_build(&plan, &bw_testcases[0], 1, NULL), BW_OK);
+    has_no_memory = is_without;
+    assert_false(bw_watch_end(&session, &plan, &plan.launches[0], &sampling, cells, BW_OK,
+                              BW_STATE_TAKES_MAX));
+    has_no_memory = false;
+    expect_doubt(&cell, words);
+    bw_plan_free(&plan);
+}
+
+static void of_a_gpu_that_was_throttled(void **state)
+{
+    (void)state;
+    watched(false, "GPU 1: hardware thermal slowdown, in each of 3 takes");
+    watched(true, no_words);
+}
+
+static void filled(bool is_without, const char *words)
+{
+    double ns[] = {1000, 1000};
+    struct bw_series series = {.ns = ns, .count = 2};
+    const struct bw_sampling sampling = {0};
+    struct bw_cell cell = {0};
+    struct bw_cell *cells[] = {&cell};
+    struct bw_plan plan = {0};
+    struct bw_lane lane = {.unit = 4096, .bytes = 4096};
+    struct bw_crew crew = {.plan = &plan,
+                           .sampling = &sampling,
+                           .lanes = &lane,
+                           .series = &series,
+                           .copies = 1,
+                           .doubt = "the load ended"};
+
+    assert_int_equal(bw_plan_build(&plan, &bw_testcases[0], 1, NULL), BW_OK);
+    lane.lane_plan = &plan.lanes[0];
+    crew.launch = &plan.launches[0];
+    has_no_memory = is_without;
+    assert_int_equal(bw_crew_fill_cells(&crew, cells), BW_OK);
+    has_no_memory = false;
+    assert_true(cell.is_present);
+    expect_doubt(&cell, words);
+    bw_plan_free(&plan);
+}
+
+static void of_a_load_that_ended_too_soon(void **state)
+{
+    (void)state;
+    filled(false, "the load ended");
+    filled(true, no_words);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_a_gpu_that_was_throttled),
+        cmocka_unit_test(of_a_load_that_ended_too_soon),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
