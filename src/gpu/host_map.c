@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host_map.h"
 
+#include "bwtool/host_free.h"
 #include "bwtool/log.h"
-#include "host_free.h"
 
 #include <pthread.h>
 #include <stdint.h>

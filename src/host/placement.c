@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "impl.h"
 
+#include "bwtool/host_free.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +33,7 @@ int bw_topology_where(const struct bw_topology *topology, const void *address, s
     return where;
 }
 
-/* Sum of the values of some keys in a file of "[Node 0 ]Key: 123 kB" lines, in bytes. */
+/* Sum of the values of some keys in a file of "Node 0 Key: 123 kB" lines, in bytes. */
 static bool sum_kib(const char *path, const char *const *keys, size_t key_count, size_t *bytes)
 {
     FILE *file = fopen(path, "r");
@@ -46,8 +48,7 @@ static bool sum_kib(const char *path, const char *const *keys, size_t key_count,
         char key[64];
         size_t kib = 0;
 
-        if (sscanf(line, "Node %*u %63[^:]: %zu kB", key, &kib) != 2 &&
-            sscanf(line, "%63[^:]: %zu kB", key, &kib) != 2) {
+        if (sscanf(line, "Node %*u %63[^:]: %zu kB", key, &kib) != 2) {
             continue;
         }
         for (size_t i = 0; i < key_count; i++) {
@@ -61,44 +62,11 @@ static bool sum_kib(const char *path, const char *const *keys, size_t key_count,
     return found;
 }
 
-static bool read_number(const char *path, size_t *number)
-{
-    FILE *file = fopen(path, "r");
-    bool ok = false;
-
-    if (file != NULL) {
-        ok = fscanf(file, "%zu", number) == 1; /* "max" is no number: no limit */
-        fclose(file);
-    }
-    return ok;
-}
-
-/* Of a container; a process of the root group, or one that sees other groups, has none here. */
-static size_t cgroup_free(void)
-{
-    static const char *const files[][2] = {
-        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-        {"/sys/fs/cgroup/memory/memory.limit_in_bytes",
-         "/sys/fs/cgroup/memory/memory.usage_in_bytes"},
-    };
-
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        size_t limit = 0;
-        size_t used = 0;
-
-        if (read_number(files[i][0], &limit) && read_number(files[i][1], &used)) {
-            return limit > used ? limit - used : 0;
-        }
-    }
-    return SIZE_MAX;
-}
-
 size_t bw_topology_node_free_bytes(const struct bw_topology *topology, int node)
 {
     /* page cache gives way to memory that is asked for */
     static const char *const of_node[] = {"MemFree", "Active(file)", "Inactive(file)",
                                           "SReclaimable"};
-    static const char *const of_machine[] = {"MemAvailable"};
     size_t least = SIZE_MAX;
     size_t bytes = 0;
     char path[96];
@@ -113,9 +81,6 @@ size_t bw_topology_node_free_bytes(const struct bw_topology *topology, int node)
         sum_kib(path, of_node, 4, &bytes)) {
         least = bytes;
     }
-    if (sum_kib("/proc/meminfo", of_machine, 1, &bytes) && bytes < least) {
-        least = bytes;
-    }
-    bytes = cgroup_free();
+    bytes = bw_host_free_bytes("");
     return bytes < least ? bytes : least;
 }

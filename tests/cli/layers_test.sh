@@ -21,7 +21,7 @@ declare -A home=(
     [world]=world [pass]=world
     [topology]=host [cpu]=host
     [cu]=gpu [cu_compat]=gpu [gpu]=gpu [kernels]=gpu [memory]=gpu [share]=gpu [multicast]=gpu [nvml]=gpu [nccl]=gpu [pci]=gpu [params]=gpu [frame_params]=gpu
-    [status]=base [log]=base [clock]=base [text]=base [phase]=base
+    [status]=base [log]=base [clock]=base [text]=base [phase]=base [host_free]=base
 )
 
 declare -A ranks=()

@@ -2,11 +2,16 @@
 /* Host memory without a driver: what is free, mapping, alignment. */
 #include "stub.h"
 
-#include "../../src/gpu/host_free.h"
 #include "../../src/gpu/host_map.h"
+#include "bwtool/host_free.h"
 #include "bwtool/log.h"
 
 static char *folder;
+
+/* The machine that the nodes' memory is asked of is the folder. */
+#define bw_host_free_bytes(root) bw_host_free_bytes(folder)
+#include "../../src/host/placement.c"
+#undef bw_host_free_bytes
 
 static int begin(void **state)
 {
@@ -61,6 +66,23 @@ static void a_group_of_the_old_kind(void **state)
     assert_true(bw_host_free_bytes(folder) == 300000);
 }
 
+/* As much as for GPUs' buffers: what the group holds of files gives way to memory asked for. */
+static void a_node_of_such_a_group(void **state)
+{
+    struct bw_topology topology = {.is_real = true};
+    struct node node = {0};
+
+    (void)state;
+    assert_int_equal(hwloc_topology_init(&topology.hwloc), 0);
+    assert_int_equal(hwloc_topology_set_synthetic(topology.hwloc, "numa:1 pu:1"), 0);
+    assert_int_equal(hwloc_topology_load(topology.hwloc), 0);
+    node.object = hwloc_get_obj_by_type(topology.hwloc, HWLOC_OBJ_NUMANODE, 0);
+    topology.nodes = &node;
+    topology.node_count = 1;
+    assert_true(bw_topology_node_free_bytes(&topology, 0) == 300000);
+    hwloc_topology_destroy(topology.hwloc);
+}
+
 /* Every byte can be written; huge buffers are aligned so that huge pages fit. */
 static void any_size_by_any_threads(void **state)
 {
@@ -108,6 +130,7 @@ int main(void)
         cmocka_unit_test(the_machines_own_estimate),
         cmocka_unit_test(a_group_may_have_less),
         cmocka_unit_test(a_group_of_the_old_kind),
+        cmocka_unit_test(a_node_of_such_a_group),
         cmocka_unit_test(any_size_by_any_threads),
         cmocka_unit_test(too_much),
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host_free.h"
+#include "bwtool/host_free.h"
 
 #include "bwtool/text.h"
 
