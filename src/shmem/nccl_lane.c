@@ -141,17 +141,27 @@ static enum bw_status capture(struct nccl_program *program, unsigned long long i
     return st;
 }
 
+/* Where one GPU's cannot be launched, those before it wait for it for ever. */
+static enum bw_status launch_graphs(const struct nccl_program *program)
+{
+    enum bw_status st = BW_OK;
+
+    for (int r = 0; r < program->lane_count; r++) {
+        TRY(use(program, r));
+        TRY(CU(cu.GraphLaunch(program->graphs[r], program->lanes[r]->stream)));
+    }
+out:
+    program->job->is_broken |= st != BW_OK;
+    return st;
+}
+
 static enum bw_status queue_iterations(const struct nccl_program *program,
                                        unsigned long long iterations)
 {
     enum bw_status st = BW_OK;
 
     if (program->mode == BASELINE_GRAPH) {
-        for (int r = 0; r < program->lane_count; r++) {
-            TRY(use(program, r));
-            TRY(CU(cu.GraphLaunch(program->graphs[r], program->lanes[r]->stream)));
-        }
-        return BW_OK;
+        return launch_graphs(program);
     }
     for (unsigned long long i = 0; i < iterations; i++) {
         TRY(nccl_call(program));

@@ -127,6 +127,12 @@ check "and new ones are made after it" out 'registered +launch +[0-9.]+ .*every 
 check "and it is an error of a run that has nothing else" eval \
     'is 1 && err "error: shmem_all_gather, 4096 bytes: NCCL gave no value: .*ncclAllGather"'
 
+# Of the plain class's graphs only rank 0's: its kernel waits for rank 1, under whose memory nothing may go.
+run -g 2 -x 'fail cuGraphLaunch 2 CUDA_ERROR_INVALID_VALUE' -- -i 1 -t shmem_all_gather -b 4K \
+    --baseline nccl-only
+check "so does a graph that one GPU launched and the next did not" eval \
+    'is 0 && out "plain +graph +N/A.*GraphLaunch" && out "registered +launch +[0-9.]+ .*every byte"'
+
 SIM_NCCL=no_windows nccl 2 -t shmem_all_gather -b 4K --baseline nccl --placement r
 check "memory that is not registered without an error is no baseline of R" out \
     'no baseline: NCCL did not register memory'

@@ -205,6 +205,9 @@ EXPORT int ncclCommAbort(struct comm *comm)
             __atomic_store_n(&words[i], aborted << 16, __ATOMIC_RELEASE);
         }
     }
+    (void)cuCtxPushCurrent(comm->ctx); /* until it has ended: it reads the words */
+    (void)cuCtxSynchronize();
+    (void)cuCtxPopCurrent(NULL);
     return ncclCommDestroy(comm);
 }
 
