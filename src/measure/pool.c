@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pool.h"
 
+#include "bwtool/host_free.h"
 #include "bwtool/log.h"
 #include "bwtool/phase.h"
 
@@ -69,10 +70,10 @@ void bw_pool_begin(struct bw_pool *pool)
     }
 }
 
-/* Give back the device memory that the launch under way has not taken. */
-static void trim_device(struct bw_pool *pool)
+/* Give back the device or host memory that the launch under way has not taken. */
+static void trim(struct bw_pool *pool, bool is_host)
 {
-    for (unsigned i = 0; i < pool->shelf_count; i += 2) {
+    for (unsigned i = is_host; i < pool->shelf_count; i += 2) {
         struct shelf *shelf = &pool->shelves[i];
 
         while (shelf->count > shelf->taken) {
@@ -96,10 +97,17 @@ static enum bw_status open_host(struct bw_pool *pool, struct bw_buffer *buffer, 
     const struct bw_session *session = pool->session;
     const int node = session->gpu_node[gpu];
     int threads = bw_topology_node_cpus(session->topology, node < 0 ? 0 : node);
+    enum bw_status st = BW_OK;
 
     threads = threads > TOUCH_THREADS_MAX ? TOUCH_THREADS_MAX : threads;
-    return bw_buffer_open_host(buffer, &session->gpus.gpus[gpu], bytes,
-                               threads < 1 ? 1 : (unsigned)threads);
+    if (bw_host_free_bytes("") < bytes) {
+        trim(pool, true);
+        TRY(bw_gpu_use(&session->gpus.gpus[gpu])); /* buffers are closed in their own contexts */
+    }
+    st = bw_buffer_open_host(buffer, &session->gpus.gpus[gpu], bytes,
+                             threads < 1 ? 1 : (unsigned)threads);
+out:
+    return st;
 }
 
 static enum bw_status open_buffer(struct bw_pool *pool, struct bw_buffer *buffer, bool is_host,
@@ -118,7 +126,7 @@ static enum bw_status open_buffer(struct bw_pool *pool, struct bw_buffer *buffer
                                        : pool->use.host_bytes_max;
     } else {
         if (is_short(bytes)) {
-            trim_device(pool);
+            trim(pool, false);
         }
         TRY(pool->session->wants_created
                 ? bw_buffer_open_created(buffer, &pool->session->gpus, gpu, bytes)
