@@ -139,6 +139,22 @@ static bool is_of(const struct bw_baseline_point *point, const struct bw_testcas
     return point->op == bw_operator_of(result->tc)->op;
 }
 
+/* Its process ended while it measured the operator, as far as is known: points may be missing. */
+static bool is_cut_short(const struct bw_baseline *baseline, enum bw_shmem_op op)
+{
+    return baseline->reason[0] != '\0' && baseline->count > 0 &&
+           baseline->points[baseline->count - 1].op == op;
+}
+
+static enum bw_status fail_alone(const struct bw_baseline *baseline,
+                                 const struct bw_testcase_result *result, const char *what)
+{
+    bw_log_mark();
+    bw_error("%s: NCCL %s: %s", result->name, what,
+             baseline->reason[0] != '\0' ? baseline->reason : "no reason is known");
+    return BW_ERR_SYSTEM;
+}
+
 /* The one matrix. */
 static enum bw_status shape(const struct bw_baseline *baseline, struct bw_testcase_result *result)
 {
@@ -172,13 +188,10 @@ static enum bw_status shape(const struct bw_baseline *baseline, struct bw_testca
             return bw_errno("no memory for the results of %s", result->name);
         }
     }
-    if (row == 0) {
-        bw_log_mark();
-        bw_error("%s: NCCL was not measured: %s", result->name,
-                 baseline->reason[0] != '\0' ? baseline->reason : "no reason is known");
-        return BW_ERR_SYSTEM;
-    }
-    return BW_OK;
+    return row == 0 ? fail_alone(baseline, result, "was not measured")
+           : is_cut_short(baseline, bw_operator_of(result->tc)->op)
+               ? fail_alone(baseline, result, "may not have been measured to the end")
+               : BW_OK;
 }
 
 enum bw_status bw_baseline_report_alone(const struct bw_options *options, const struct bw_run *run,

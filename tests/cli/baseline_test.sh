@@ -157,6 +157,14 @@ check "an older NCCL is measured as far as it goes" eval \
     'is 0 && out "registered graph .*no symmetric windows" && out "api=ncclSendRecv"'
 SIM_NCCL=die nccl 2 -t shmem_all_gather -b 4K --baseline nccl-only
 check "NCCL alone, and it fails: so does the run" eval 'is 1 && err "NCCL was not measured: .*signal 6"'
+SIM_NCCL=die_third nccl 2 -j -t shmem_all_to_all shmem_all_gather --sweep 4K:32K --baseline nccl-only
+cp "$work/out" "$work/cut.json"
+check "NCCL alone, and it fails between two sizes: so does the run" eval \
+    'is 1 && err "error: shmem_all_gather: NCCL may not have been measured to the end: .*signal 6"'
+check "the operator that it was at has failed, the one before it has not" json "$work/cut.json" \
+    '[t["verdict"] for t in d["bwtool"]["testcases"]] == ["passed", "failed"]'
+check "and what it had told is in the record" json "$work/cut.json" \
+    'sum(p["operator"] == "all_gather" for p in points) == 2'
 
 nccl 2 -F perf -t shmem_all_gather -b 4K --baseline nccl-only
 check "NCCL's own value has a key of its own" out '^&&&& PERF shmem_all_gather_nccl [0-9.]+ \+GB/s'

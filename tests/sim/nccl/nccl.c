@@ -10,6 +10,7 @@
  *   fail_again                 when they are made for other ranks after that
  *   fail_call, die_call        when all_gather is called
  *   fail_launch                the first group of all_gather launches on rank 0 only, and fails
+ *   die_third                  when all_gather is called for a third size
  *   hang_call                  all_gather's call does not return
  *   wrong                      outputs have a wrong byte
  *   old                        the version is 2.7.5
@@ -474,12 +475,25 @@ EXPORT int ncclGroupEnd(void)
     return res;
 }
 
+static bool is_third_size(size_t count)
+{
+    static size_t last;
+    static int sizes;
+
+    sizes += count != last;
+    last = count;
+    return sizes >= 3;
+}
+
 static int add(struct call call)
 {
     if (call.kind == ALL_GATHER && has_fault("fail_call")) {
         return INTERNAL;
     }
     if (call.kind == ALL_GATHER && has_fault("die_call")) {
+        abort();
+    }
+    if (call.kind == ALL_GATHER && has_fault("die_third") && is_third_size(call.count)) {
         abort();
     }
     while (call.kind == ALL_GATHER && has_fault("hang_call")) {
