@@ -2,6 +2,8 @@
 #include "pairs.h"
 
 #include "bwtool/log.h"
+#include "bwtool/nvml.h"
+#include "bwtool/text.h"
 
 #include <stdlib.h>
 #include <strings.h>
@@ -43,15 +45,25 @@ static void spread(bool *pairs, const bool *peer, int count, unsigned long long 
     }
 }
 
-static int find(const struct bw_gpus *gpus, const char *uuid)
+/* -1: there is none */
+static int number_of(const struct bw_gpus *gpus, const char *uuid)
 {
     for (int i = 0; gpus != NULL && i < gpus->count; i++) {
         if (strcasecmp(gpus->gpus[i].uuid, uuid) == 0) {
             return i;
         }
     }
-    bw_error("--pair: there is no GPU '%.80s' here (nvidia-smi -L lists the UUIDs)", uuid);
     return -1;
+}
+
+static int find(const struct bw_gpus *gpus, const char *uuid)
+{
+    const int number = number_of(gpus, uuid);
+
+    if (number < 0) {
+        bw_error("--pair: there is no GPU '%.80s' here (nvidia-smi -L lists the UUIDs)", uuid);
+    }
+    return number;
 }
 
 static enum bw_status take_pair(const struct bw_options *options, const struct bw_gpus *gpus,
@@ -97,4 +109,27 @@ enum bw_status bw_pairs_choose(const struct bw_options *options, const struct bw
         *pairs = NULL;
     }
     return st;
+}
+
+char *bw_pairs_waiver(const struct bw_options *options, const struct bw_gpus *gpus,
+                      const struct bw_testcase *tc)
+{
+    const char *reason = NULL;
+    int a = -1;
+    int b = -1;
+
+    if (options->pair.count == 0 || tc->shape != SHAPE_PAIRS || bw_testcase_is_host(tc) ||
+        bw_testcase_is_multinode(tc)) {
+        return NULL;
+    }
+    a = number_of(gpus, options->pair.words[0]);
+    b = number_of(gpus, options->pair.words[1]);
+    if (a < 0 || b < 0 || reach(gpus->peer, gpus->count, a, b)) {
+        return NULL;
+    }
+    reason = bw_nvml_p2p_reason(gpus->gpus[a].uuid, gpus->gpus[b].uuid);
+    return bw_text_reason("GPU %d and GPU %d, the pair of --pair, have no peer access to each "
+                          "other%s%s%s (nvidia-smi topo -p2p r shows why)",
+                          a, b, reason == NULL ? "" : " (", reason == NULL ? "" : reason,
+                          reason == NULL ? "" : ")");
 }

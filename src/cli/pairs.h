@@ -4,6 +4,7 @@
 
 #include "bwtool/gpu.h"
 #include "bwtool/options.h"
+#include "bwtool/testcase.h"
 
 /*
  * Which pairs of `count` GPUs -P and --pair leave: a count x count matrix that
@@ -13,5 +14,13 @@
  */
 enum bw_status bw_pairs_choose(const struct bw_options *options, const struct bw_gpus *gpus,
                                int count, const bool *peer, bool **pairs);
+
+/*
+ * Why a testcase has nothing to measure of the pair that --pair chose, as a
+ * sentence without full stop that the caller frees; NULL if it has, or takes
+ * no pairs. -P leaves a pair wherever there is one.
+ */
+char *bw_pairs_waiver(const struct bw_options *options, const struct bw_gpus *gpus,
+                      const struct bw_testcase *tc);
 
 #endif

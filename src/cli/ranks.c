@@ -2,6 +2,7 @@
 #include "ranks.h"
 
 #include "operators.h"
+#include "pairs.h"
 
 #include "bwtool/log.h"
 #include "bwtool/report.h"
@@ -197,6 +198,9 @@ char *bw_ranks_waiver_all(const struct bw_session *session, const struct bw_opti
     char *why = bw_operator_of(tc) != NULL ? bw_operator_waiver(session, options, tc, suite)
                                            : bw_session_waiver(session, tc);
 
+    if (why == NULL && bw_operator_of(tc) == NULL) {
+        why = bw_pairs_waiver(options, &session->gpus, tc);
+    }
     if (session->world->ranks > 1 && bw_ranks_take_part(tc) &&
         bw_ranks_any_all(session->world, why != NULL) && why == NULL) {
         why = bw_text_reason("another rank cannot run it");

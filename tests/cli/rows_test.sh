@@ -72,6 +72,19 @@ print(*[g['uuid'] for g in d['bwtool']['devices']][1:3])")
 run -g 4 -b 1M -i 2 --pair $uuids -t device_to_device_memcpy_write_ce
 check "the pair that is named" grep -qE '^ 1 +N/A +N/A +[0-9.]+ +N/A$' out
 check "and no other" [ "$(cells)" = 3 ]
+run -m pcie -b 1M -j -t device_local_copy # its third GPU reaches no other
+uuids=$(python3 -c "
+import json
+d = json.load(open('out'))
+print(*[g['uuid'] for g in d['bwtool']['devices']][0:3:2])")
+# shellcheck disable=SC2086
+run -m pcie -b 1M -i 2 --pair $uuids -t device_to_device_memcpy_read_ce device_local_copy
+check "a pair without peer access is waived, and both are named" grep -q \
+    '^Waived: device_to_device_memcpy_read_ce: GPU 0 and GPU 2, the pair of --pair, have no peer access' out
+check "what concerns no pairs is measured" [ "$(grep -c '^SUM device_local_copy ' out)" = 1 ]
+check "a waiver is no failure" [ "$status" = 0 ]
+run -m pcie -b 1M -i 2 -P 1 -t device_to_device_memcpy_read_ce
+check "-P takes a pair that there is" grep -q '^SUM device_to_device_memcpy_read_ce ' out
 run -g 4 -b 1M --pair GPU-1 GPU-2 -t device_to_device_memcpy_write_ce
 check "a UUID that no GPU has" grep -q "there is no GPU 'GPU-1' here" err
 check "is wrong usage" [ "$status" = 2 ]
