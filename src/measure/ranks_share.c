@@ -54,7 +54,7 @@ static void find_size(struct sharing *s, unsigned slots, uint64_t buffer_bytes,
         room = i == 0 || free_bytes < room ? free_bytes : room;
     }
     ranks->slot_bytes = round_up(buffer_bytes, BW_RANKS_CONTROL_BYTES);
-    while (slots > 2 && (double)ranks->slot_bytes * slots > room) {
+    while (slots > 1 && (double)ranks->slot_bytes * slots > room) {
         slots--;
     }
     ranks->slots = slots;
@@ -278,7 +278,7 @@ enum bw_status bw_session_share_all(struct bw_session *session,
     struct bw_ranks *ranks = session->ranks;
     struct sharing s = {.ranks = ranks, .session = session, .fd = -1, .pass.listener = -1};
     const uint64_t start_ns = bw_clock_ns();
-    unsigned slots = count > 0 ? 2 : 0;
+    unsigned slots = 0;
     struct bw_multicast_want want = {.buffer_bytes = sampling->buffer_bytes,
                                      .operator_bytes = needs->multicast_bytes};
     enum bw_status st = BW_OK;

@@ -44,6 +44,13 @@ RANK_ARGUMENTS='1 -m' ranks 2 h200x2 -t multinode_bisect_write_ce -b 64K
     says "rank 1 is started with other options than rank 0: '.* -m' instead of"
 } | verdict "other options"
 
+# A GPU has room for one such buffer, and a pair needs no second one.
+SIM_EXTRA='gpu * memory 150MiB' ranks 2 h200x2 -t multinode_device_to_device_memcpy_read_ce -b 80M -i 1
+{
+    [ "$status" = 0 ] || { echo "status $status"; head -n 5 "$work/err"; }
+    grep -q '^SUM multinode_device_to_device_memcpy_read_ce 800.00' "$work/out" || cat "$work/out"
+} | verdict "ranks share no more buffers than are needed"
+
 # Each its own, and sets that are disjoint: rank 1's GPU is the second that it sees.
 for sets in '0 1' '0,1 3,2'; do
     SHOW_EACH=$sets ranks 2 h200x8 -t multinode_device_to_device_memcpy_read_ce -b 64K -i 1
