@@ -80,6 +80,13 @@ uint64_t bw_shmem_multicast_bytes(const struct bw_session *session, const struct
 char *bw_shmem_waiver(const struct bw_session *session, const struct bw_operator *row,
                       const struct bw_shmem_request *request, bool *is_usage);
 
+/*
+ * True for such a contradiction, on whatever machine: no session is needed.
+ * Then `*reason` is as above, or NULL if there was no memory to find out.
+ */
+bool bw_shmem_is_misuse(const struct bw_operator *row, const struct bw_shmem_request *request,
+                        char **reason);
+
 /* Lanes and steps of a row on `ranks` GPUs, as --dry-run prints them. BW_ERR_MEMORY, logged. */
 enum bw_status bw_shmem_print_plan(const struct bw_operator *row,
                                    const struct bw_shmem_request *request, int ranks, FILE *out);

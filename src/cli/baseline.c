@@ -28,11 +28,6 @@ bool bw_baseline_is_alone(const struct bw_run *run)
     return run->baseline != NULL && run->baseline->is_alone;
 }
 
-char *bw_baseline_waiver(const struct bw_run *run)
-{
-    return run->baseline->is_absent ? bw_text_format("%s", run->baseline->reason) : NULL;
-}
-
 /* NULL: it makes sense. */
 static const char *misuse(const struct bw_options *options, const struct bw_selection *selection,
                           int ranks)
@@ -134,16 +129,61 @@ static void fill_cell(const struct bw_baseline_point *point, struct bw_cell *cel
     cell->seconds = taken->us * 1e-6 * (double)taken->iterations * taken->samples;
 }
 
-static bool is_of(const struct bw_baseline_point *point, const struct bw_testcase_result *result)
-{
-    return point->op == bw_operator_of(result->tc)->op;
-}
-
 /* Its process ended while it measured the operator, as far as is known: points may be missing. */
 static bool is_cut_short(const struct bw_baseline *baseline, enum bw_shmem_op op)
 {
     return baseline->reason[0] != '\0' && baseline->count > 0 &&
            baseline->points[baseline->count - 1].op == op;
+}
+
+/* The first reason of an operator of which no point could even be begun; NULL if there is none. */
+static const char *why_no_point(const struct bw_baseline *baseline, enum bw_shmem_op op)
+{
+    const char *reason = NULL;
+
+    for (size_t i = 0; i < baseline->count; i++) {
+        const struct bw_baseline_point *point = &baseline->points[i];
+
+        if (point->op == op && point->reason[0] == '\0') {
+            return NULL; /* it was measured, or that failed */
+        }
+        if (point->op == op && reason == NULL) {
+            reason = point->reason;
+        }
+    }
+    return is_cut_short(baseline, op) ? NULL : reason;
+}
+
+char *bw_baseline_waiver(const struct bw_options *options, const struct bw_run *run,
+                         const struct bw_testcase *tc, const struct bw_suite_case *suite)
+{
+    const struct bw_baseline *baseline = run->baseline;
+    const char *why =
+        baseline->is_absent ? baseline->reason : why_no_point(baseline, bw_operator_of(tc)->op);
+    char *misuse = NULL;
+
+    if (why == NULL || bw_operator_is_misuse(options, tc, suite, &misuse)) {
+        free(misuse);
+        return NULL;
+    }
+    return bw_text_format("%s", why);
+}
+
+enum bw_status bw_baseline_get_ready(const struct bw_options *options,
+                                     const struct bw_testcase_result *result)
+{
+    char *reason = NULL;
+
+    if (!bw_operator_is_misuse(options, result->tc, result->suite, &reason)) {
+        return BW_OK;
+    }
+    if (reason == NULL) {
+        return bw_errno("no memory to look at what is asked of %s", result->name);
+    }
+    bw_log_mark();
+    bw_error("%s: %s", result->name, reason);
+    free(reason);
+    return BW_ERR_USAGE;
 }
 
 static enum bw_status fail_alone(const struct bw_baseline *baseline,
@@ -158,6 +198,7 @@ static enum bw_status fail_alone(const struct bw_baseline *baseline,
 /* The one matrix. */
 static enum bw_status shape(const struct bw_baseline *baseline, struct bw_testcase_result *result)
 {
+    const enum bw_shmem_op op = bw_operator_of(result->tc)->op;
     struct bw_matrix *matrix = &result->matrices[0];
     int row = 0;
 
@@ -165,7 +206,7 @@ static enum bw_status shape(const struct bw_baseline *baseline, struct bw_testca
     matrix->suffix = "_nccl"; /* so that nobody takes it for the operator's own value */
     (void)snprintf(matrix->title, sizeof(matrix->title),
                    "%s by NCCL on plain memory, kernel bus bandwidth (GB/s)",
-                   bw_shmem_formula(bw_operator_of(result->tc)->op)->name);
+                   bw_shmem_formula(op)->name);
     matrix->cols = 1;
     matrix->cells = calloc(baseline->count + 1, sizeof(*matrix->cells));
     matrix->row_labels = calloc(baseline->count + 1, sizeof(*matrix->row_labels));
@@ -173,7 +214,7 @@ static enum bw_status shape(const struct bw_baseline *baseline, struct bw_testca
         return bw_errno("no memory for the results of %s", result->name);
     }
     for (size_t i = 0; i < baseline->count; i++) {
-        if (!is_of(&baseline->points[i], result)) {
+        if (baseline->points[i].op != op) {
             continue;
         }
         fill_cell(&baseline->points[i], &matrix->cells[row]);
@@ -189,7 +230,7 @@ static enum bw_status shape(const struct bw_baseline *baseline, struct bw_testca
         }
     }
     return row == 0 ? fail_alone(baseline, result, "was not measured")
-           : is_cut_short(baseline, bw_operator_of(result->tc)->op)
+           : is_cut_short(baseline, op)
                ? fail_alone(baseline, result, "may not have been measured to the end")
                : BW_OK;
 }

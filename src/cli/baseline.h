@@ -27,8 +27,15 @@ enum bw_status bw_baseline_begin(const struct bw_options *options,
 /* Nothing but the baseline is measured. */
 bool bw_baseline_is_alone(const struct bw_run *run);
 
-/* Then: why nothing can be; the caller's own text; NULL if it can. */
-char *bw_baseline_waiver(const struct bw_run *run);
+/*
+ * Then: why nothing of the operator `tc` can be; the caller's own text; NULL if
+ * it can, or if what was asked for contradicts itself.
+ */
+char *bw_baseline_waiver(const struct bw_options *options, const struct bw_run *run,
+                         const struct bw_testcase *tc, const struct bw_suite_case *suite);
+/* BW_ERR_USAGE, logged, if what was asked of it contradicts itself. */
+enum bw_status bw_baseline_get_ready(const struct bw_options *options,
+                                     const struct bw_testcase_result *result);
 /* And the result of an operator, of which NCCL is all there is. */
 enum bw_status bw_baseline_report_alone(const struct bw_options *options, const struct bw_run *run,
                                         struct bw_testcase_result *result);

@@ -73,6 +73,14 @@ char *bw_operator_waiver(const struct bw_session *session, const struct bw_optio
     return reason;
 }
 
+bool bw_operator_is_misuse(const struct bw_options *options, const struct bw_testcase *tc,
+                           const struct bw_suite_case *suite, char **reason)
+{
+    const struct bw_shmem_request request = bw_operator_request(options, suite);
+
+    return bw_shmem_is_misuse(bw_operator_of(tc), &request, reason);
+}
+
 uint64_t bw_operator_window_bytes(const struct bw_session *session,
                                   const struct bw_options *options, const struct bw_testcase *tc,
                                   const struct bw_suite_case *suite)

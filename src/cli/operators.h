@@ -17,6 +17,10 @@
 char *bw_operator_waiver(const struct bw_session *session, const struct bw_options *options,
                          const struct bw_testcase *tc, const struct bw_suite_case *suite);
 
+/* It contradicts itself, whatever the machine is; as bw_shmem_is_misuse(). */
+bool bw_operator_is_misuse(const struct bw_options *options, const struct bw_testcase *tc,
+                           const struct bw_suite_case *suite, char **reason);
+
 /* Bytes of symmetric memory that it needs of each rank; without host memory, as much as it ever
  * may, or 0. */
 uint64_t bw_operator_window_bytes(const struct bw_session *session,

@@ -24,7 +24,7 @@ static enum bw_status get_ready(struct runner *r, struct bw_testcase_result *res
 
     if (bw_operator_of(result->tc) != NULL) {
         return bw_baseline_is_alone(&r->run)
-                   ? BW_OK
+                   ? bw_baseline_get_ready(r->options, result)
                    : bw_operator_get_ready(&r->session, r->options, result);
     }
     TRY(bw_session_plan(&r->session, plan, result->tc));
@@ -154,7 +154,7 @@ static void decide(struct runner *r, const struct bw_choice *choice,
         result->verdict = VERDICT_NOT_RUN;
         bw_result_set_reason(result, reason_not_to_run(r, tc));
     } else if ((waiver = bw_baseline_is_alone(&r->run)
-                             ? bw_baseline_waiver(&r->run)
+                             ? bw_baseline_waiver(r->options, &r->run, tc, choice->suite)
                              : bw_ranks_waiver_all(&r->session, r->options, tc, choice->suite)) !=
                NULL) {
         result->verdict = VERDICT_WAIVED;

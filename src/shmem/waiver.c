@@ -174,6 +174,22 @@ static bool is_contradiction(struct shmem_case *c, const struct bw_operator *row
     return is_one;
 }
 
+bool bw_shmem_is_misuse(const struct bw_operator *row, const struct bw_shmem_request *request,
+                        char **reason)
+{
+    const struct shmem_machine any = {.ranks = 2, .sm_count = INT32_MAX, .has_bulk = true};
+    struct shmem_case *c = calloc(1, sizeof(*c));
+    bool is_one = true;
+
+    *reason = NULL;
+    if (c != NULL) {
+        is_one = is_contradiction(c, row, request, &any);
+        *reason = is_one ? shmem_case_set(c, row, request, &any, request->bytes_min, 0) : NULL;
+    }
+    free(c);
+    return is_one;
+}
+
 char *bw_shmem_waiver(const struct bw_session *session, const struct bw_operator *row,
                       const struct bw_shmem_request *request, bool *is_usage)
 {

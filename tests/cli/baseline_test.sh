@@ -157,6 +157,19 @@ check "an older NCCL is measured as far as it goes" eval \
     'is 0 && out "registered graph .*no symmetric windows" && out "api=ncclSendRecv"'
 SIM_NCCL=die nccl 2 -t shmem_all_gather -b 4K --baseline nccl-only
 check "NCCL alone, and it fails: so does the run" eval 'is 1 && err "NCCL was not measured: .*signal 6"'
+nccl 2 -t shmem_put_signal shmem_all_gather -b 4K --baseline nccl-only
+check "NCCL alone, of what it has not, is waived, and the rest is measured" eval \
+    'is 0 && out "^Waived: shmem_put_signal: NCCL has no put with a signal" && out "plain +graph +[0-9.]+"'
+nccl 1 -t shmem_all_gather -b 4K --baseline nccl-only
+check "NCCL alone on one GPU is waived" eval \
+    'is 0 && out "^Waived: shmem_all_gather: one GPU: nothing crosses a link"'
+nccl 2 -t shmem_all_gather_push --placement a -b 4K --baseline nccl-only
+check "NCCL alone, and a placement that would not be honest, is misuse" eval \
+    'is 2 && err "error: shmem_all_gather_push: placement A would not be honest"'
+nccl 2 -t shmem_all_reduce --algorithm ce -b 4K --baseline nccl-only
+check "NCCL alone, and an algorithm that is none of the operator, is misuse" eval \
+    'is 2 && err "error: shmem_all_reduce: .*has no algorithm .ce"'
+
 SIM_NCCL=die_third nccl 2 -j -t shmem_all_to_all shmem_all_gather --sweep 4K:32K --baseline nccl-only
 cp "$work/out" "$work/cut.json"
 check "NCCL alone, and it fails between two sizes: so does the run" eval \
