@@ -17,9 +17,12 @@
  */
 struct bw_state;
 struct bw_gpus;
+struct bw_world;
 
 /* How often a launch is measured at most, where something spoils it each time. */
 enum { BW_STATE_TAKES_MAX = 3 };
+/* Room for what has spoiled a launch of several ranks, in words. */
+enum { BW_STATE_TEXT_BYTES = 640 };
 
 /* What was seen of one GPU while a testcase ran. */
 struct bw_gpu_record {
@@ -42,9 +45,11 @@ void bw_state_begin(struct bw_state *state);
 /* It ended: a record for each GPU. The caller frees it; NULL if nothing is known. */
 struct bw_gpu_record *bw_state_end(struct bw_state *state);
 
-/* A launch is about to be measured. */
+/* A launch is about to be measured; where its ends are ranks, `own` is this rank's GPU. */
 void bw_state_launch(struct bw_state *state, const struct bw_plan *plan,
-                     const struct bw_launch *launch);
+                     const struct bw_launch *launch, int own);
+/* All that a testcase measures by these GPUs is watched as if it were one launch. */
+void bw_state_whole(struct bw_state *state, int first, int count);
 /* The GPUs are at work: a moment to look at them, if it is time to. */
 void bw_state_look(struct bw_state *state);
 /*
@@ -53,6 +58,12 @@ void bw_state_look(struct bw_state *state);
  * are slower than they could be.
  */
 const char *bw_state_spoiled(struct bw_state *state);
+/*
+ * The same of all ranks, in `text`, which is alike in all of them: "rank 1 (host): GPU 1: ...".
+ * Of one rank alone as above. Collective.
+ */
+const char *bw_state_spoiled_all(struct bw_state *state, struct bw_world *world, char *text,
+                                 size_t room);
 
 /* True for the first of a testcase's launches that stays spoiled: one loud line is enough. */
 bool bw_state_first_doubt(struct bw_state *state);

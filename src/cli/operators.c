@@ -213,6 +213,46 @@ out:
     return st;
 }
 
+/* Watched from the first of its points to the last, and none is taken again. */
+static void watch(struct bw_session *session, const struct bw_testcase_result *result)
+{
+    const int ranks = result->suite != NULL ? result->suite->ranks : 0;
+
+    if (session->ranks != NULL) {
+        bw_state_whole(session->state, session->own, 1);
+    } else {
+        bw_state_whole(session->state, 0, ranks > 0 ? ranks : session->gpus.count);
+    }
+}
+
+/*
+ * What the GPUs went through while the points were measured: then none is held
+ * against a threshold. Collective, whatever `st` is: another rank may have another.
+ */
+static void doubt_all(struct bw_session *session, enum bw_status st,
+                      struct bw_testcase_result *result)
+{
+    char text[BW_STATE_TEXT_BYTES];
+    const char *spoiled = bw_state_spoiled_all(st == BW_OK ? session->state : NULL, session->world,
+                                               text, sizeof(text));
+    const struct bw_matrix *matrix = &result->matrices[0];
+
+    if (spoiled == NULL) {
+        return;
+    }
+    bw_log(bw_world_is_root(session->world) ? LOG_WARNING : LOG_VERBOSE, "%s: unreliable: %s",
+           result->name, spoiled);
+    for (size_t i = 0; i < result->shmem->count; i++) {
+        result->shmem->points[i].pass = SHMEM_PASS_NA;
+    }
+    for (int i = 0; i < matrix->rows; i++) {
+        if (matrix->cells[i].is_present) {
+            matrix->cells[i].is_doubtful = true;
+            matrix->cells[i].doubt = strdup(spoiled);
+        }
+    }
+}
+
 enum bw_status bw_operator_run(struct bw_session *session, const struct bw_options *options,
                                const struct bw_run *run, struct bw_testcase_result *result)
 {
@@ -223,13 +263,16 @@ enum bw_status bw_operator_run(struct bw_session *session, const struct bw_optio
     if (bw_baseline_is_alone(run)) {
         return bw_baseline_report_alone(options, run, result);
     }
+    watch(session, result);
     st = bw_shmem_measure_all(session, bw_operator_of(result->tc), &request, &run->sampling,
                               result->shmem);
     if (run->baseline != NULL) {
         bw_baseline_join(run->baseline, result->shmem);
     }
     shaped = shape(result);
-    return st != BW_OK ? st : shaped;
+    st = st != BW_OK ? st : shaped;
+    doubt_all(session, st, result);
+    return st;
 }
 
 enum bw_status bw_operator_print_plan(const struct bw_testcase *tc,

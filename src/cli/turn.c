@@ -55,19 +55,20 @@ static enum bw_status measure(struct runner *r, struct bw_testcase_result *resul
     struct bw_cell *cells[3] = {NULL, NULL, NULL};
     enum bw_status st = BW_OK;
 
-    if (bw_operator_of(result->tc) != NULL) {
-        return bw_operator_run(&r->session, r->options, &r->run, result);
-    }
-    for (int m = 0; m < result->matrix_count; m++) {
-        cells[m] = result->matrices[m].cells;
-    }
     bw_state_begin(r->session.state);
-    st = bw_measure_all(&r->session, plan, &r->run.sampling, cells);
+    if (bw_operator_of(result->tc) != NULL) {
+        st = bw_operator_run(&r->session, r->options, &r->run, result);
+    } else {
+        for (int m = 0; m < result->matrix_count; m++) {
+            cells[m] = result->matrices[m].cells;
+        }
+        st = bw_measure_all(&r->session, plan, &r->run.sampling, cells);
+        bw_result_find_outliers(&r->run, result);
+    }
     if (!bw_testcase_is_host(result->tc)) {
         result->records = bw_state_end(r->session.state);
         result->record_count = r->session.gpus.count;
     }
-    bw_result_find_outliers(&r->run, result);
     return st;
 }
 

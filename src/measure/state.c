@@ -171,24 +171,19 @@ static void mark_lane(struct bw_state *state, const struct bw_testcase *tc,
     }
 }
 
-void bw_state_launch(struct bw_state *state, const struct bw_plan *plan,
-                     const struct bw_launch *launch)
+static void forget_launch(struct bw_state *state)
 {
-    if (state == NULL) {
-        return;
-    }
+    state->is_whole = false;
     for (int i = 0; i < state->count; i++) {
         state->gpus[i].is_used = state->gpus[i].crosses_pcie = false;
         state->gpus[i].has_looked = false;
         state->gpus[i].throttle = -1;
         state->gpus[i].gen = state->gpus[i].width = -1;
     }
-    if (bw_testcase_is_host(plan->tc) || bw_testcase_is_multinode(plan->tc)) {
-        return; /* no GPU, or ends that are ranks */
-    }
-    for (size_t i = 0; i < launch->lane_count; i++) {
-        mark_lane(state, plan->tc, &plan->steps[plan->lanes[launch->lane + i].step]);
-    }
+}
+
+static void start_counting(struct bw_state *state)
+{
     for (int i = 0; i < state->count; i++) {
         struct gpu_state *gpu = &state->gpus[i];
 
@@ -198,6 +193,39 @@ void bw_state_launch(struct bw_state *state, const struct bw_plan *plan,
         }
         gpu->start = gpu->last;
     }
+}
+
+void bw_state_launch(struct bw_state *state, const struct bw_plan *plan,
+                     const struct bw_launch *launch, int own)
+{
+    if (state == NULL) {
+        return;
+    }
+    forget_launch(state);
+    if (bw_testcase_is_host(plan->tc)) {
+        return; /* no GPU */
+    }
+    if (bw_testcase_is_multinode(plan->tc)) {
+        state->gpus[own].is_used = true; /* the lanes' ends are ranks: each watches its own */
+    } else {
+        for (size_t i = 0; i < launch->lane_count; i++) {
+            mark_lane(state, plan->tc, &plan->steps[plan->lanes[launch->lane + i].step]);
+        }
+    }
+    start_counting(state);
+}
+
+void bw_state_whole(struct bw_state *state, int first, int count)
+{
+    if (state == NULL) {
+        return;
+    }
+    forget_launch(state);
+    state->is_whole = true;
+    for (int i = first; i < first + count && i < state->count; i++) {
+        state->gpus[i].is_used = true;
+    }
+    start_counting(state);
 }
 
 static void look_at(struct bw_state *state, struct gpu_state *gpu)
@@ -227,9 +255,11 @@ void bw_state_look(struct bw_state *state)
         return;
     }
     for (int i = 0; i < state->count; i++) {
+        const struct gpu_state *gpu = &state->gpus[i];
+
         /* Without a look at the link under load its peak stays unknown. */
-        is_first |=
-            state->gpus[i].crosses_pcie && !state->gpus[i].was_judged && !state->gpus[i].has_looked;
+        is_first |= gpu->crosses_pcie && !gpu->was_judged && !gpu->has_looked;
+        is_first |= state->is_whole && gpu->is_used && !gpu->has_looked;
     }
     if (!is_first && !state->is_alert &&
         (bw_clock_ns() - state->looked_ns < look_interval_ns || !can_afford(state, levels_part))) {
@@ -257,7 +287,8 @@ const char *bw_state_spoiled(struct bw_state *state)
         if (gpu->crosses_pcie && (gpu->has_looked || !gpu->was_judged)) {
             bw_state_judge_pcie(gpu, i);
         }
-        if (gpu->is_used && (state->is_alert || can_afford(state, counters_part))) {
+        if (gpu->is_used &&
+            (state->is_alert || state->is_whole || can_afford(state, counters_part))) {
             ask_counters(state, gpu);
         }
         if (gpu->is_used && spoiled == NULL &&

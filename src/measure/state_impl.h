@@ -34,6 +34,7 @@ struct bw_state {
     uint64_t opened_ns, looked_ns, processes_ns, cost_ns;
     bool has_doubted; /* in this testcase */
     bool is_alert;    /* the last take was spoiled: look at every one until one is not */
+    bool is_whole; /* a testcase is watched as one: each GPU once at least, whatever that costs */
     char text[256];
 };
 

@@ -10,7 +10,7 @@
 void bw_watch_begin(struct bw_session *session, const struct bw_plan *plan,
                     const struct bw_launch *launch)
 {
-    bw_state_launch(session->state, plan, launch);
+    bw_state_launch(session->state, plan, launch, session->own);
 }
 
 /* The cells of a launch one by one: where it is, and which lane and matrix it is of. */
@@ -96,11 +96,22 @@ static void forget(const struct bw_plan *plan, const struct bw_launch *launch,
     }
 }
 
+/* In all ranks alike: they take a launch again together, or none does. */
+static const char *find_spoiled(struct bw_session *session, const struct bw_plan *plan,
+                                enum bw_status st, char *text, size_t room)
+{
+    struct bw_world *world =
+        bw_testcase_is_multinode(plan->tc) && st == BW_OK ? session->world : &session->alone;
+
+    return bw_state_spoiled_all(session->state, world, text, room);
+}
+
 bool bw_watch_end(struct bw_session *session, const struct bw_plan *plan,
                   const struct bw_launch *launch, const struct bw_sampling *sampling,
                   struct bw_cell **cells, enum bw_status st, int take)
 {
-    const char *spoiled = bw_state_spoiled(session->state);
+    char text[BW_STATE_TEXT_BYTES];
+    const char *spoiled = find_spoiled(session, plan, st, text, sizeof(text));
 
     if (st == BW_OK && spoiled != NULL && take < BW_STATE_TAKES_MAX) {
         bw_verbose("%s: row %d, column %d: take %d of at most %d is spoiled: %s", plan->tc->name,
@@ -109,7 +120,9 @@ bool bw_watch_end(struct bw_session *session, const struct bw_plan *plan,
         return true;
     }
     if (st == BW_OK && spoiled != NULL) {
-        bw_log(bw_state_first_doubt(session->state) ? LOG_WARNING : LOG_VERBOSE,
+        bw_log(bw_state_first_doubt(session->state) && bw_world_is_root(session->world)
+                   ? LOG_WARNING
+                   : LOG_VERBOSE,
                "%s: row %d, column %d: unreliable: %s, in each of %d takes", plan->tc->name,
                launch->row, launch->col, spoiled, (int)BW_STATE_TAKES_MAX);
         doubt(plan, launch, cells, spoiled);

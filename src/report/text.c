@@ -168,6 +168,9 @@ static void print_testcase(struct bw_report *report, const struct bw_testcase_re
     case VERDICT_FAILED:
     case VERDICT_UNRELIABLE:
         if (result->shmem != NULL && !is_perf) {
+            if (report->run->verbose) {
+                bw_text_state(report->out, result);
+            }
             bw_text_operator(report->out, result);
             break;
         }

@@ -20,6 +20,6 @@ for n in 2 3 6; do
 done >"$work/costs" 2>&1
 {
     [ "$(sort -u "$work/costs" | wc -l)" = 1 ] || cat "$work/costs"
-    awk '$1 > 6 || $2 > 256' "$work/costs"
+    awk '$1 > 7 || $2 > 256' "$work/costs"
 } | verdict "a pair costs as many collectives and bytes on 2, 3 and 6 ranks"
 exit $failed

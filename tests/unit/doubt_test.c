@@ -33,13 +33,17 @@ int vasprintf(char **text, const char *format, va_list args)
     return *text == NULL ? -1 : vsnprintf(*text, (size_t)length + 1, format, args);
 }
 
-/* Of GPUs that were throttled: watch.c asks this instead of src/measure/state.c. */
-static const char *spoiled_here(struct bw_state *state)
+/* Of GPUs that were throttled: watch.c asks this instead of src/measure/state_ranks.c. */
+static const char *spoiled_here(struct bw_state *state, struct bw_world *world, char *text,
+                                size_t room)
 {
     (void)state;
+    (void)world;
+    (void)text;
+    (void)room;
     return "GPU 1: hardware thermal slowdown";
 }
-#define bw_state_spoiled spoiled_here
+#define bw_state_spoiled_all spoiled_here
 #include "../../src/measure/watch.c"
 
 static void expect_doubt(struct bw_cell *cell, const char *words)

@@ -102,7 +102,8 @@ static void no_state_at_all(void **state)
     (void)state;
     assert_int_equal(bw_plan_build(&plan, tc, 2, NULL), BW_OK);
     bw_state_begin(NULL);
-    bw_state_launch(NULL, &plan, &plan.launches[0]);
+    bw_state_launch(NULL, &plan, &plan.launches[0], 0);
+    bw_state_whole(NULL, 0, 8);
     bw_state_look(NULL);
     assert_null(bw_state_spoiled(NULL));
     assert_false(bw_state_first_doubt(NULL));
@@ -127,7 +128,7 @@ static void gpus_that_nobody_knows(void **state)
     assert_non_null(seen);
     assert_int_equal(bw_plan_build(&plan, &bw_testcases[4], 2, NULL), BW_OK);
     bw_state_begin(seen);
-    bw_state_launch(seen, &plan, &plan.launches[0]);
+    bw_state_launch(seen, &plan, &plan.launches[0], 0);
     bw_state_look(seen);
     assert_null(bw_state_spoiled(seen));
     assert_true(bw_state_first_doubt(seen));
