@@ -16,7 +16,7 @@
 struct bw_report {
     FILE *out; /* borrowed; stdout */
     const struct bw_run *run;
-    bool is_incomplete; /* set by end(): there was no memory for all of it */
+    bool is_incomplete; /* set at the latest by end(): there was no memory for all of it */
 };
 
 struct bw_report_ops {

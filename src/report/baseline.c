@@ -23,14 +23,14 @@ static void compare_point(struct bw_comparison *row, const struct bw_shmem_resul
                       baseline->reason[0] != '\0' ? baseline->reason : "it has no such case");
 }
 
-void bw_text_baseline(FILE *out, const struct bw_shmem_result *shmem)
+bool bw_text_baseline(FILE *out, const struct bw_shmem_result *shmem)
 {
     struct bw_comparison *rows = calloc(shmem->count + 1, sizeof(*rows));
     size_t count = 0;
 
     if (rows == NULL) {
         (void)bw_errno("no memory for the comparison with NCCL");
-        return;
+        return false;
     }
     for (size_t i = 0; i < shmem->count; i++) {
         if (shmem->points[i].status == BW_OK) {
@@ -39,6 +39,7 @@ void bw_text_baseline(FILE *out, const struct bw_shmem_result *shmem)
     }
     bw_text_comparison(out, rows, count, shmem->baseline->version);
     free(rows);
+    return true;
 }
 
 /* Keys in the standard's order; more only behind them. */

@@ -47,8 +47,11 @@ void bw_text_comparison(FILE *out, const struct bw_comparison *rows, size_t coun
 /* The same of one case; NULL without memory. */
 json_t *bw_json_comparison(const struct bw_comparison *row);
 
-/* For an operator's result: the table of its cases; [BASELINE_PERF] lines; the baseline alone. */
-void bw_text_baseline(FILE *out, const struct bw_shmem_result *shmem);
+/*
+ * For an operator's result: the table of its cases, false without memory;
+ * [BASELINE_PERF] lines; the baseline alone.
+ */
+bool bw_text_baseline(FILE *out, const struct bw_shmem_result *shmem);
 void bw_text_baseline_perf(FILE *out, const struct bw_baseline *baseline, enum bw_shmem_op op);
 void bw_text_baseline_alone(FILE *out, const struct bw_baseline *baseline, enum bw_shmem_op op);
 

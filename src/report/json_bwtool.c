@@ -91,7 +91,7 @@ static json_t *device_of(const struct bw_device_info *device)
                 device->numa_node >= 0 ? json_integer(device->numa_node) : json_null());
     bw_json_set(object, "memory_bytes", bw_json_count(device->memory_bytes));
     bw_json_set(object, "sm_count", json_integer(device->sm_count));
-    bw_json_set(object, "compute_capability", bw_json_text(capability));
+    bw_json_set(object, "compute_capability", bw_json_made(capability));
     if (device->has_sharing) {
         bw_json_set(object, "sharing", sharing_of(device));
     }

@@ -90,8 +90,8 @@ static json_t *testcase_of(const struct bw_testcase_result *result, bool verbose
 
     bw_json_set(entry, "name", bw_json_text(result->name));
     bw_json_set(entry, "status", bw_json_text(status_of(result->verdict)));
-    if (reason != NULL) {
-        bw_json_set(entry, reason_key(result->verdict), bw_json_text(reason));
+    if (bw_words_has_reason(result)) {
+        bw_json_set(entry, reason_key(result->verdict), bw_json_made(reason));
     }
     if (result->matrix_count > 0) {
         /* Of a two-way testcase the last one, the total. */
@@ -110,9 +110,7 @@ static json_t *device_list(const struct bw_run *run)
         char *text = bw_text_format("%d: %s (%s): (%s)", device->ordinal, device->name, device->pci,
                                     device->host);
 
-        if (text != NULL) {
-            bw_json_add(list, bw_json_text(text));
-        }
+        bw_json_add(list, bw_json_made(text));
         free(text);
     }
     return list;
@@ -122,24 +120,25 @@ static json_t *device_list(const struct bw_run *run)
  * What ended the run, or the first failure: in nvbandwidth each one ends the
  * run, and clients look here for it.
  */
-static char *error_of(const struct bw_run *run)
+static void set_error(json_t *root, const struct bw_run *run)
 {
     if (bw_run_error(run) != NULL) {
-        return bw_text_format("%s", bw_run_error(run));
+        bw_json_set(root, "error", bw_json_text(bw_run_error(run)));
+        return;
     }
     for (size_t i = 0; i < run->testcase_count; i++) {
         const struct bw_testcase_result *result = &run->testcases[i];
 
         if (result->verdict == VERDICT_FAILED || result->verdict == VERDICT_NOT_RUN) {
             char *reason = bw_words_reason(result);
-            char *error =
-                bw_text_format("%s: %s", result->name, reason != NULL ? reason : "failed");
+            char *error = reason == NULL ? NULL : bw_text_format("%s: %s", result->name, reason);
 
+            bw_json_set(root, "error", bw_json_made(error));
             free(reason);
-            return error;
+            free(error);
+            return;
         }
     }
-    return NULL;
 }
 
 static const char *last_warning(void)
@@ -157,7 +156,6 @@ json_t *bw_json_nvbandwidth(const struct bw_run *run)
     json_t *root = json_object();
     json_t *testcases = json_array();
     char *version = bw_text_format("%s (nvbandwidth v0.8 compatible)", bw_words_version);
-    char *error = error_of(run);
 
     for (size_t i = 0; i < run->testcase_count; i++) {
         bw_json_add(testcases, testcase_of(&run->testcases[i], run->verbose));
@@ -168,16 +166,13 @@ json_t *bw_json_nvbandwidth(const struct bw_run *run)
     if (run->device_count > 0) {
         bw_json_set(root, "GPU Device list", device_list(run));
     }
-    if (error != NULL) {
-        bw_json_set(root, "error", bw_json_text(error));
-    }
+    set_error(root, run);
     bw_json_set(root, "git_version", bw_json_text(bw_words_git_version));
     bw_json_set(root, "testcases", testcases);
-    bw_json_set(root, "version", bw_json_text(version));
+    bw_json_set(root, "version", bw_json_made(version));
     if (last_warning() != NULL) {
         bw_json_set(root, "warning", bw_json_text(last_warning()));
     }
     free(version);
-    free(error);
     return root;
 }

@@ -110,7 +110,7 @@ json_t *bw_json_outliers(const struct bw_testcase_result *result, const struct b
         bw_json_set(object, "column", outlier->col < 0 ? json_null() : json_integer(outlier->col));
         bw_json_set(object, "median", bw_json_real(outlier->value));
         bw_json_set(object, "others", bw_json_real(outlier->others));
-        bw_json_set(object, "text", bw_json_text(text));
+        bw_json_set(object, "text", bw_json_made(text));
         bw_json_add(list, object);
         free(text);
     }

@@ -136,7 +136,7 @@ static json_t *matrix_of(const struct bw_testcase_result *result, const struct b
         }
         bw_json_add(rows, row);
     }
-    bw_json_set(object, "key", bw_json_text(key));
+    bw_json_set(object, "key", bw_json_made(key));
     bw_json_set(object, "title", bw_json_text(matrix->title));
     bw_json_set(object, "rows", json_integer(matrix->rows));
     bw_json_set(object, "cols", json_integer(matrix->cols));
@@ -202,7 +202,7 @@ json_t *bw_json_testcase(const struct bw_testcase_result *result, bool has_sampl
     bw_json_set(object, "index", result->tc != NULL ? json_integer(result->index) : json_null());
     bw_json_set(object, "name", bw_json_text(result->name));
     bw_json_set(object, "verdict", bw_json_text(bw_words_verdict(result->verdict)));
-    bw_json_set(object, "reason", bw_json_text(reason));
+    bw_json_set(object, "reason", bw_words_has_reason(result) ? bw_json_made(reason) : json_null());
     if (result->tc != NULL) {
         set_definition(object, result->tc);
     }

@@ -41,6 +41,11 @@ json_t *bw_json_text(const char *text)
     return value;
 }
 
+json_t *bw_json_made(const char *text)
+{
+    return text == NULL ? NULL : bw_json_text(text);
+}
+
 json_t *bw_json_text_or_null(const char *text)
 {
     return text == NULL || text[0] == '\0' ? json_null() : bw_json_text(text);

@@ -16,7 +16,9 @@
 
 /* null for NULL. Bytes of a text that is not UTF-8 become \xNN. */
 json_t *bw_json_text(const char *text);
-/* The same, and null for "". */
+/* Of a text that had to be made: NULL for NULL, since there was no memory for it. */
+json_t *bw_json_made(const char *text);
+/* As bw_json_text, and null for "". */
 json_t *bw_json_text_or_null(const char *text);
 
 /* null unless finite. */

@@ -18,8 +18,11 @@ const char *bw_words_pass(enum bw_shmem_pass pass);
 /* What else there is to say of a point, or why it failed; "" for nothing. */
 const char *bw_words_note(const struct bw_shmem_point *point);
 
-/* Tables of results, of communication and, for sums, of computing; [PERF] lines if asked for. */
-void bw_text_operator(FILE *out, const struct bw_testcase_result *result);
+/*
+ * Tables of results, of communication and, for sums, of computing; [PERF] lines
+ * if asked for. False, logged, if there was no memory for all of it.
+ */
+bool bw_text_operator(FILE *out, const struct bw_testcase_result *result);
 
 /* A [PERF] line for every rank of every point. */
 void bw_text_perf(FILE *out, const struct bw_shmem_result *shmem);

@@ -241,7 +241,7 @@ static void print_best(FILE *out, const struct bw_testcase_result *result)
     }
 }
 
-static void print_operator(FILE *out, const struct bw_testcase_result *result)
+static bool print_operator(FILE *out, const struct bw_testcase_result *result)
 {
     print_results(out, result);
     print_communication(out, result);
@@ -249,20 +249,19 @@ static void print_operator(FILE *out, const struct bw_testcase_result *result)
     print_compute(out, result);
     print_best(out, result);
     bw_text_frames(out, result);
-    if (result->shmem->baseline != NULL) {
-        bw_text_baseline(out, result->shmem);
-    }
+    return result->shmem->baseline == NULL || bw_text_baseline(out, result->shmem);
 }
 
-void bw_text_operator(FILE *out, const struct bw_testcase_result *result)
+bool bw_text_operator(FILE *out, const struct bw_testcase_result *result)
 {
     const struct bw_baseline *baseline = result->shmem->baseline;
     const enum bw_shmem_op op = bw_operator_of(result->tc)->op;
+    bool is_whole = true;
 
     if (baseline != NULL && baseline->is_alone) {
         bw_text_baseline_alone(out, baseline, op);
     } else {
-        print_operator(out, result);
+        is_whole = print_operator(out, result);
     }
     if (result->shmem->has_perf_lines) {
         bw_text_perf(out, result->shmem);
@@ -270,4 +269,5 @@ void bw_text_operator(FILE *out, const struct bw_testcase_result *result)
     if (result->shmem->has_perf_lines && baseline != NULL) {
         bw_text_baseline_perf(out, baseline, op);
     }
+    return is_whole;
 }

@@ -104,6 +104,7 @@ static void print_summary(struct bw_report *report, const struct bw_testcase_res
     key = bw_words_key(result, matrix);
     if (key == NULL) {
         bw_error("%s: not enough host memory to print its sum", result->name);
+        report->is_incomplete = true;
         return;
     }
     if (is_perf) {
@@ -171,7 +172,7 @@ static void print_testcase(struct bw_report *report, const struct bw_testcase_re
             if (report->run->verbose) {
                 bw_text_state(report->out, result);
             }
-            bw_text_operator(report->out, result);
+            report->is_incomplete |= !bw_text_operator(report->out, result);
             break;
         }
         if (report->run->verbose) {

@@ -86,6 +86,11 @@ static char *cell_reason(const struct bw_testcase_result *result)
     return NULL;
 }
 
+bool bw_words_has_reason(const struct bw_testcase_result *result)
+{
+    return result->reason != NULL || result->verdict != VERDICT_PASSED;
+}
+
 char *bw_words_reason(const struct bw_testcase_result *result)
 {
     char *reason = NULL;

@@ -28,6 +28,9 @@ const char *bw_words_unit(const struct bw_testcase *tc);
  */
 char *bw_words_reason(const struct bw_testcase_result *result);
 
+/* Whether there is something to say: that of which the words may lack the memory. */
+bool bw_words_has_reason(const struct bw_testcase_result *result);
+
 /* What a testcase's values count, as one sentence. snprintf's return value. */
 int bw_words_definition(const struct bw_testcase *tc, char *text, size_t room);
 

@@ -1,37 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A value in doubt stays in doubt where there is no memory to say why. */
+#include "texts.h"
 #include "unit.h"
 
 #include "../../src/measure/crew.h"
 #include "bwtool/log.h"
 #include "bwtool/result.h"
 #include "bwtool/state.h"
-
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* Of the C library, instead of its own: texts cannot be had while this is set. */
-static bool has_no_memory;
-
-char *strdup(const char *text)
-{
-    char *copy = has_no_memory ? NULL : malloc(strlen(text) + 1);
-
-    return copy == NULL ? NULL : strcpy(copy, text);
-}
-
-int vasprintf(char **text, const char *format, va_list args)
-{
-    va_list again;
-    int length = 0;
-
-    va_copy(again, args);
-    length = vsnprintf(NULL, 0, format, again);
-    va_end(again);
-    *text = has_no_memory ? NULL : malloc((size_t)length + 1);
-    return *text == NULL ? -1 : vsnprintf(*text, (size_t)length + 1, format, args);
-}
 
 /* Of GPUs that were throttled: watch.c asks this instead of src/measure/state_ranks.c. */
 static const char *spoiled_here(struct bw_state *state, struct bw_world *world, char *text,
@@ -69,10 +44,10 @@ static void watched(bool is_without, const char *words)
     struct bw_plan plan = {0};
 
     assert_int_equal(bw_plan_build(&plan, &bw_testcases[0], 1, NULL), BW_OK);
-    has_no_memory = is_without;
+    failing_text = is_without ? NO_TEXTS : 0;
     assert_false(bw_watch_end(&session, &plan, &plan.launches[0], &sampling, cells, BW_OK,
                               BW_STATE_TAKES_MAX));
-    has_no_memory = false;
+    failing_text = 0;
     expect_doubt(&cell, words);
     bw_plan_free(&plan);
 }
@@ -103,9 +78,9 @@ static void filled(bool is_without, const char *words)
     assert_int_equal(bw_plan_build(&plan, &bw_testcases[0], 1, NULL), BW_OK);
     lane.lane_plan = &plan.lanes[0];
     crew.launch = &plan.launches[0];
-    has_no_memory = is_without;
+    failing_text = is_without ? NO_TEXTS : 0;
     assert_int_equal(bw_crew_fill_cells(&crew, cells), BW_OK);
-    has_no_memory = false;
+    failing_text = 0;
     assert_true(cell.is_present);
     expect_doubt(&cell, words);
     bw_plan_free(&plan);

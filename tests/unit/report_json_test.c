@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "golden.h"
 #include "stderr_of.h"
+#include "texts.h"
 #include "unit.h"
 
 #include "bwtool/operators.h"
@@ -276,6 +277,37 @@ static void document_survives_lack_of_memory(void **state)
     fixture_close(&run);
 }
 
+/* A text that could not be made is none that nothing had to be said in. */
+static void document_survives_lack_of_texts(void **state)
+{
+    struct bw_run run;
+    bool is_over = false;
+    int failures = 0;
+
+    (void)state;
+    fixture_open(&(struct fixture){.fill = fixture_one}, &run);
+    for (unsigned long number = 1; !is_over; number++) {
+        struct stderr_of said = stderr_begin();
+        char words[200];
+        char *text = NULL;
+
+        bw_log_fini();
+        bw_log_init(true, false);
+        failing_text = number;
+        text = fixture_print(&bw_report_json, &run);
+        is_over = failing_text > 0;
+        failing_text = 0;
+        stderr_end(&said, words, sizeof words);
+        failures += !is_over;
+        if (!is_over && strstr(text, "not enough host memory for the JSON document") == NULL) {
+            fail_msg("without text %lu the document is as if whole", number);
+        }
+        free(text);
+    }
+    assert_true(failures > 6);
+    fixture_close(&run);
+}
+
 static bool all_finite(const json_t *value)
 {
     const char *key = NULL;
@@ -434,6 +466,7 @@ int main(void)
         cmocka_unit_test(python_reads_it),
         cmocka_unit_test(text_and_json_hold_the_same_numbers),
         cmocka_unit_test(document_survives_lack_of_memory),
+        cmocka_unit_test(document_survives_lack_of_texts),
         cmocka_unit_test(own_root_has_numbers_or_null),
         cmocka_unit_test(samples_come_with_verbose_only),
         cmocka_unit_test(list_has_every_testcase),

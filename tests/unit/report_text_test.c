@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "golden.h"
+#include "stderr_of.h"
+#include "texts.h"
 #include "unit.h"
 
 #include <sys/stat.h>
@@ -268,6 +270,36 @@ static void writers_are_found_by_name(void **state)
     assert_null(bw_report_find(""));
 }
 
+/* A line that is missing is no report of a run that passed. */
+static void a_sum_without_memory_is_missed(void **state)
+{
+    const struct bw_report_ops *const writers[] = {&bw_report_text, &bw_report_perf};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof writers / sizeof writers[0]; i++) {
+        struct bw_report report = {.out = tmpfile()};
+        struct stderr_of said;
+        char words[200];
+        struct bw_run run;
+
+        fixture_open(&(struct fixture){.fill = fixture_one}, &run);
+        report.run = &run;
+        assert_non_null(report.out);
+        writers[i]->testcase(&report, &run.testcases[0]);
+        assert_false(report.is_incomplete);
+        said = stderr_begin();
+        failing_text = 1;
+        writers[i]->testcase(&report, &run.testcases[0]);
+        stderr_end(&said, words, sizeof words);
+        assert_int_equal(failing_text, 0);
+        assert_non_null(strstr(words, "not enough host memory to print its sum"));
+        writers[i]->testcase(&report, &run.testcases[0]);
+        assert_true(report.is_incomplete);
+        fclose(report.out);
+        fixture_close(&run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +313,7 @@ int main(void)
         cmocka_unit_test(running_line_is_out_at_once),
         cmocka_unit_test(sample_lines_name_the_copies_ends),
         cmocka_unit_test(latencies_have_no_sample_lines),
+        cmocka_unit_test(a_sum_without_memory_is_missed),
         cmocka_unit_test(writers_are_found_by_name),
     };
 
