@@ -21,6 +21,7 @@ static void compare_point(struct bw_comparison *row, const struct bw_shmem_resul
     bw_comparison_name(row, p->row->op, p->figures.payload_bytes, p->dtype, p->ranks);
     bw_comparison_set(row, p->baseline,
                       baseline->reason[0] != '\0' ? baseline->reason : "it has no such case");
+    row->pass = p->pass; /* of GPUs that were not well none is judged */
 }
 
 bool bw_text_baseline(FILE *out, const struct bw_shmem_result *shmem)

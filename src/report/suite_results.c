@@ -19,6 +19,7 @@ void bw_suite_compare(const struct bw_run *run, const struct bw_shmem_point *p,
                       baseline == NULL              ? "none was asked for"
                       : baseline->reason[0] != '\0' ? baseline->reason
                                                     : "it has no such case");
+    row->pass = p->pass; /* of GPUs that were not well none is judged */
 }
 
 const char *bw_suite_target(const struct bw_comparison *row)

@@ -87,6 +87,9 @@ check "placement B is held against plain buffers" out '\| B \| plain, graph, ncc
 # Words with the epoch in them: twice the bytes; the stand-in is as fast as the links here.
 SIM_NCCL=fast nccl 2 -t shmem_all_gather_ll --baseline nccl -b 64K
 check "below 80 % of NCCL the exit status is 4, whatever the utilization" eval 'is 4 && out "\| below \|"'
+SIM_NCCL=fast run -g 2 -x 'gpu 1 state throttle 64' -- -i 1 -t shmem_all_gather_ll --baseline nccl -b 64K
+check "with a throttled GPU it is 5, and nothing is below" \
+    eval 'is 5 && out "\| not_judged \|" && ! out "\| below \|"'
 SIM_NCCL=fast nccl 2 -t shmem_all_gather_tma --baseline nccl -b 64K
 check "as fast as NCCL, it is 0" eval 'is 0 && out "\| passed \|"'
 
