@@ -12,6 +12,8 @@ trap 'rm -rf "$work"' EXIT
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 # Whoever still runs when a rank has failed is killed at once, not a second later.
 export OMPI_MCA_odls_base_sigkill_timeout=0
+# A launcher that ends removes its folder, under another one that begins if they share it.
+export OMPI_MCA_orte_tmpdir_base=$work
 export LD_LIBRARY_PATH=$build/sim${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 failed=0
 

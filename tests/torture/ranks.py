@@ -67,6 +67,7 @@ class Run:
                 OMPI_MCA_btl_vader_single_copy_mechanism="none",
                 OMPI_MCA_odls_base_sigkill_timeout="0",
                 STATUS_FOLDER=folder,
+                OMPI_MCA_orte_tmpdir_base=folder,  # one that ends removes it under one that begins
                 RANK_PRELOAD=f"{rank} {build}/tests/libfailing.so",
                 **({"FAIL_ALLOCATION": str(number)} if number else {"FAIL_SHOW": "1"}))
             command = ["timeout", "-k", "5", str(PATIENCE_S), "mpirun", "--allow-run-as-root",
@@ -176,7 +177,7 @@ class Test:
         if why is None:
             print(f"ok {text}\n", end="", flush=True)
         else:
-            said = "".join(f"    {line}\n" for line in run.said()[:8])
+            said = "".join(f"    {line}\n" for line in run.said()[:8] or run.err.splitlines()[-8:])
             print(f"not ok {text}: {why}\n{said}", end="", flush=True)
         return why is None
 
