@@ -118,6 +118,8 @@ struct bw_run {
 
 /* Fills in what is known before any driver is: command, host, folder, time; one rank, no error. */
 void bw_run_init(struct bw_run *run, int argc, char **argv);
+/* Something ended it; what came first stays. `reason` is now the run's own; NULL: no memory. */
+void bw_run_set_error(struct bw_run *run, char *reason);
 /* What ended the run, in words, also where there was no memory for them; NULL: nothing did. */
 const char *bw_run_error(const struct bw_run *run);
 /* Zeroed is fine. */

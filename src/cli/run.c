@@ -61,12 +61,7 @@ static enum bw_status set_error(struct runner *r, enum bw_status st)
     } else if (bw_log_reason() != NULL) {
         reason = strdup(bw_log_reason());
     }
-    r->run.has_error = true; /* whether there is memory for the reason or not */
-    if (r->run.error == NULL) {
-        r->run.error = reason; /* what came first */
-    } else {
-        free(reason);
-    }
+    bw_run_set_error(&r->run, reason);
     return st;
 }
 

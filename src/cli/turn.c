@@ -175,10 +175,7 @@ static struct bw_testcase_result *add_result(struct runner *r, const char *name)
 
     if (result == NULL) {
         bw_error("no memory for the result of %s", name);
-        r->run.has_error = true;
-        if (r->run.error == NULL && bw_log_reason() != NULL) {
-            r->run.error = strdup(bw_log_reason());
-        }
+        bw_run_set_error(&r->run, bw_log_reason() == NULL ? NULL : strdup(bw_log_reason()));
     }
     return result;
 }

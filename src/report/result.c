@@ -80,6 +80,16 @@ static void testcase_result_free(struct bw_testcase_result *result)
     free(result->records);
 }
 
+void bw_run_set_error(struct bw_run *run, char *reason)
+{
+    run->has_error = true;
+    if (run->error == NULL) {
+        run->error = reason;
+    } else {
+        free(reason);
+    }
+}
+
 const char *bw_run_error(const struct bw_run *run)
 {
     if (run->error != NULL) {
