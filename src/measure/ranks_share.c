@@ -254,7 +254,7 @@ static void open_gate(struct bw_session *session, enum bw_status *st)
 }
 
 /* A driver that fails is not a machine that lacks something: the testcases fail, too. */
-static enum bw_status say_trouble(struct bw_ranks *ranks, const struct bw_world *world)
+static void say_trouble(struct bw_ranks *ranks, const struct bw_world *world)
 {
     char *why = NULL;
 
@@ -266,7 +266,6 @@ static enum bw_status say_trouble(struct bw_ranks *ranks, const struct bw_world 
             bw_error("%s", ranks->reason != NULL ? ranks->reason : "memory cannot be shared");
         }
     }
-    return BW_OK;
 }
 
 enum bw_status bw_session_share_all(struct bw_session *session,
@@ -293,7 +292,8 @@ enum bw_status bw_session_share_all(struct bw_session *session,
     bw_log_mark();
     ranks->kind = bw_ranks_choose_kind(ranks->facts, world->ranks, &ranks->reason);
     if (ranks->kind == SHARE_NONE) {
-        return say_trouble(ranks, world);
+        say_trouble(ranks, world);
+        return BW_OK;
     }
     st = find_slots(ranks, world->ranks, cases, count, &slots, &want.slots);
     find_size(&s, slots, sampling->buffer_bytes, needs->window_bytes);
