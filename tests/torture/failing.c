@@ -24,7 +24,7 @@
 
 #define SHOWN __attribute__((visibility("default")))
 
-enum { RANGES_MAX = 16, BLOCKS = 1 << 20, LINES_MAX = 8 };
+enum { RANGES_MAX = 16, BLOCKS = 1 << 16, PART = 1 << 8, LINES_MAX = 8 };
 
 /* The code whose allocations are followed: the program's, and the library's if one has to fail. */
 static struct range {
@@ -47,6 +47,7 @@ struct block {
 static struct block *blocks;                   /* mapped, where no sanitizer looks for pointers */
 static atomic_flag is_held = ATOMIC_FLAG_INIT; /* a sanitizer replaces mutexes, too */
 static size_t blocks_now, bytes_now, bytes_most;
+static size_t kept[BLOCKS / PART]; /* of each part of `blocks`, so that few are looked at */
 
 /* The allocator behind this one. */
 static void *(*next_malloc)(size_t);
@@ -118,8 +119,10 @@ static void show_left(void)
 {
     size_t lines = 0;
 
-    for (size_t i = 0; lines < blocks_now && lines < LINES_MAX; i++) {
-        if (blocks[i].caller != NULL) {
+    for (size_t i = 0; i < BLOCKS && lines < LINES_MAX; i++) {
+        if (kept[i / PART] == 0) {
+            i += PART - 1;
+        } else if (blocks[i].caller != NULL) {
             const struct range *range = range_of(blocks[i].caller);
 
             fprintf(stderr, "failing: not given back, %s, at +0x%lx: %zu bytes\n",
@@ -189,10 +192,14 @@ static void *got(void *memory, size_t bytes, const void *caller)
         return memory;
     }
     hold();
+    if (blocks_now == BLOCKS - 1) {
+        abort(); /* one has to be free, where looking for a block ends */
+    }
     while (block->caller != NULL) {
         block = next_place(block);
     }
     *block = (struct block){.at = (uintptr_t)memory, .caller = caller, .bytes = bytes};
+    kept[(size_t)(block - blocks) / PART]++;
     blocks_now++;
     bytes_now += bytes;
     bytes_most = bytes_now > bytes_most ? bytes_now : bytes_most;
@@ -212,9 +219,13 @@ static struct block gave(const void *memory)
     }
     was = *block;
     if (block->at != 0) {
+        kept[(size_t)(block - blocks) / PART]--;
         blocks_now--;
         bytes_now -= block->bytes;
         block->caller = NULL;
+        if (next_place(block)->at == 0) {
+            block->at = 0; /* or the table would fill with what is over */
+        }
     }
     atomic_flag_clear(&is_held);
     return was;
