@@ -114,7 +114,7 @@ END
 
 for tick in 32 1000; do
     {
-        more="timer_tick $tick" on 2 -t shmem_all_gather_push -b 2M --profile
+        more=$'gpu * sm 16\n'"timer_tick $tick" on 2 -t shmem_all_gather_push -b 2M --profile
         expect 0 $?
         has "^rank 0: .*timer.s tick $tick ns"
     } | verdict "a timer that goes on in steps of $tick ns"
@@ -128,7 +128,7 @@ done
 
 # A copy of the input before each pull, and a barrier: outside of blocks.
 {
-    on 2 -t shmem_all_gather_pull -b 1M --placement b --profile -j
+    more='gpu * sm 16' on 2 -t shmem_all_gather_pull -b 1M --placement b --profile -j
     expect 0 $?
     [ "$(value 'f["e2e_us"] > f["kernel_us"] * 1.1 and \
         f["unattributed_outside_us"] > f["e2e_us"] - f["kernel_us"] - 0.01')" = True ] || value 'f'
