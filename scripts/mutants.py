@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plant one fault after another in the product's sources; the tests must see each.
 
-usage: mutants.py BUILD_FOLDER [--only PATTERN]
+usage: mutants.py BUILD_FOLDER [--only PATTERN] | --stale
 
 BUILD_FOLDER holds the simulated driver and the kernels' image. Each fault is
 an edit of one file in a scratch copy, of which each core has one: what needs to
 be is built anew, then run the folder's unit tests and a short set of golden
 command lines. With --only, only faults whose file or edit the pattern matches.
+--stale only names those whose line is not in the sources any longer.
 """
 
 import os
@@ -72,7 +73,7 @@ FAULTS = [
      "BW_ROUND_ENTRIES_MAX", "sampler"),  # load that does not fit
     ("src/measure/sampler.c", "sampler->part_left = left - round->copies;",
      "sampler->part_left = left - left;", "sampler"),
-    ("src/measure/sampler.c", "return load_ratio < 1 ? TAKE_DOUBT : TAKE_WHOLE",
+    ("src/measure/sampler.c", "return sampler->is_load_short ? TAKE_DOUBT : TAKE_WHOLE",
      "return TAKE_WHOLE", "sampler"),
     ("src/measure/gpu_verify.c", "result != NULL && result->count != 0", "result == NULL", ""),
     ("src/measure/gpu_verify.c", "        const struct bw_path *path = &lane->paths[i];",
@@ -173,7 +174,17 @@ def plant_all(faults, scratches):
     return missed
 
 
+def show_stale():
+    for file, old, *_ in FAULTS:
+        with open(os.path.join(ROOT, file), encoding="utf-8") as source:
+            if old not in source.read():
+                print(f"{file}: there is no such line: {old}")
+
+
 def main(words):
+    if words == ["--stale"]:
+        show_stale()
+        return 0
     only = words[words.index("--only") + 1] if "--only" in words else ""
     faults = [f for f in FAULTS if re.search(only, f[0] + " " + f[1])]
     every = sorted({t for *_, names in faults for t in names.split()})
