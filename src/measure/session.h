@@ -24,7 +24,11 @@ enum bw_status bw_slip_fetch(const struct bw_slip *slip, size_t bytes, CUstream 
 /* Wait, with a deadline, until the work that is not timed is done on all GPUs. */
 enum bw_status bw_session_settle(const struct bw_session *session);
 
-/* Wait until a stream is done, at most `patience_ns`; then BW_ERR_TIMEOUT, logged with `what`. */
+/*
+ * Wait until a stream is done, at most `patience_ns`; then BW_ERR_TIMEOUT, logged with `what`.
+ * If the driver fails to tell, it is asked again before that failure is returned: unless the
+ * context is lost, or it fails twice, nothing reads the caller's memory any longer.
+ */
 enum bw_status bw_stream_wait(CUstream stream, uint64_t patience_ns, const char *what);
 
 /* Bind this thread for a launch: to the node nearest to `gpu`; unbound where that is unknown. */
