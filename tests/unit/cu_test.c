@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How an error of the driver becomes a status and a line. */
+#include "told.h"
 #include "unit.h"
 
 #include "bwtool/gpu.h"
 #include "bwtool/log.h"
 
 #include <string.h>
-
-static CUresult CUDAAPI name_of(CUresult res, const char **name)
-{
-    *name = res == CUDA_ERROR_INVALID_VALUE ? "CUDA_ERROR_INVALID_VALUE" : NULL;
-    return *name != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-static CUresult CUDAAPI text_of(CUresult res, const char **text)
-{
-    (void)res;
-    *text = "invalid argument";
-    return CUDA_SUCCESS;
-}
 
 static CUresult CUDAAPI set_current(CUcontext ctx)
 {
@@ -28,20 +16,8 @@ static CUresult CUDAAPI set_current(CUcontext ctx)
 
 static int begin(void **state)
 {
-    (void)state;
-    bw_log_init(true, false);
-    cu.GetErrorName = name_of;
-    cu.GetErrorString = text_of;
     cu.CtxSetCurrent = set_current;
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    bw_cu_close();
-    bw_log_fini();
-    return 0;
+    return told_begin(state);
 }
 
 static const char *last_line(void)
@@ -122,5 +98,5 @@ int main(void)
         cmocka_unit_test(a_lost_context_is_remembered),
     };
 
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, begin, told_end);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting for a stream: whoever is told of its end may give back what its work reads. */
+#include "told.h"
 #include "unit.h"
 
 #include "bwtool/gpu.h"
@@ -18,30 +19,11 @@ static CUresult CUDAAPI query(CUstream stream)
     return answers[asked++];
 }
 
-static CUresult CUDAAPI text_of(CUresult res, const char **text)
-{
-    (void)res;
-    *text = "a text";
-    return CUDA_SUCCESS;
-}
-
 static int begin(void **state)
 {
-    (void)state;
-    bw_log_init(true, false);
-    cu.GetErrorName = text_of;
-    cu.GetErrorString = text_of;
     cu.StreamQuery = query;
     asked = 0;
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    bw_cu_close();
-    bw_log_fini();
-    return 0;
+    return told_begin(state);
 }
 
 static enum bw_status wait_for(const CUresult *results)
@@ -82,9 +64,9 @@ static void nobody_asks_for_ever(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(its_end_is_waited_for, begin, end),
-        cmocka_unit_test_setup_teardown(a_question_that_fails_is_no_end, begin, end),
-        cmocka_unit_test_setup_teardown(nobody_asks_for_ever, begin, end),
+        cmocka_unit_test_setup_teardown(its_end_is_waited_for, begin, told_end),
+        cmocka_unit_test_setup_teardown(a_question_that_fails_is_no_end, begin, told_end),
+        cmocka_unit_test_setup_teardown(nobody_asks_for_ever, begin, told_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
