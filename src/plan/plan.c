@@ -12,14 +12,6 @@ struct builder {
     const bool *peer;
 };
 
-static bool reachable(const struct builder *b, int r, int c)
-{
-    if (bw_testcase_is_host(b->tc)) {
-        return true;
-    }
-    return r != c && (b->peer == NULL || b->peer[(size_t)r * (size_t)b->ends + (size_t)c]);
-}
-
 static struct bw_launch *add_launch(struct builder *b, int row, int col)
 {
     struct bw_plan *plan = b->plan;
@@ -52,17 +44,48 @@ static int issuer_of(const struct builder *b, const struct bw_step *step)
     return by_src ? step->src.id : step->dst.id;
 }
 
-/* Append the lane between end `r` (row) and end `c` (column). */
-static void add_lane(struct builder *b, struct bw_launch *launch, int r, int c, bool reverse,
-                     bool is_load)
+static struct bw_step step_of(const struct builder *b, int r, int c, bool reverse)
 {
     const struct bw_testcase *tc = b->tc;
     const struct bw_end row = {tc->row, r};
     const struct bw_end col = {tc->col, c};
     const bool to_col = (tc->flow == FLOW_TO_COL) != reverse;
+
+    return (struct bw_step){.op = tc->op, .src = to_col ? row : col, .dst = to_col ? col : row};
+}
+
+static bool has_way_back(const struct builder *b)
+{
+    return (b->tc->load & LOAD_REVERSE) != 0 && !bw_testcase_is_split(b->tc);
+}
+
+/* Whoever issues a lane needs access to its other end: that the other one has it does not help. */
+static bool has_access(const struct builder *b, int r, int c, bool reverse)
+{
+    const struct bw_step step = step_of(b, r, c, reverse);
+    const int issuer = issuer_of(b, &step);
+    const int other = step.src.id + step.dst.id - issuer;
+
+    return b->peer[(size_t)issuer * (size_t)b->ends + (size_t)other];
+}
+
+static bool reachable(const struct builder *b, int r, int c)
+{
+    if (bw_testcase_is_host(b->tc)) {
+        return true;
+    }
+    return r != c && (b->peer == NULL || (has_access(b, r, c, false) &&
+                                          (!has_way_back(b) || has_access(b, r, c, true))));
+}
+
+/* Append the lane between end `r` (row) and end `c` (column). */
+static void add_lane(struct builder *b, struct bw_launch *launch, int r, int c, bool reverse,
+                     bool is_load)
+{
+    const struct bw_testcase *tc = b->tc;
     struct bw_step *step = &b->plan->steps[b->plan->step_count];
 
-    *step = (struct bw_step){.op = tc->op, .src = to_col ? row : col, .dst = to_col ? col : row};
+    *step = step_of(b, r, c, reverse);
     b->plan->lanes[b->plan->lane_count++] = (struct bw_lane_plan){
         .engine = tc->engine,
         .issuer = issuer_of(b, step),
@@ -81,7 +104,7 @@ static void add_traffic(struct builder *b, struct bw_launch *launch, int r, int 
     const bool back_is_load = bw_testcase_reduce(b->tc) == REDUCE_FIRST;
 
     add_lane(b, launch, r, c, false, is_load);
-    if ((b->tc->load & LOAD_REVERSE) != 0 && !bw_testcase_is_split(b->tc)) {
+    if (has_way_back(b)) {
         add_lane(b, launch, r, c, true, is_load || back_is_load);
     }
 }

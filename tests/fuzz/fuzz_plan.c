@@ -38,7 +38,7 @@ static void check_lane(const struct bw_plan *plan, const struct bw_lane_plan *la
         if (!bw_testcase_is_host(plan->tc) && src.mem == MEM_DEVICE && dst.mem == MEM_DEVICE &&
             src.id != dst.id) {
             /* One of the two is the issuer, which must reach the other. */
-            MUST(peer[src.id * ends + dst.id] || peer[dst.id * ends + src.id]);
+            MUST(peer[lane->issuer * ends + src.id + dst.id - lane->issuer]);
         }
     }
 }

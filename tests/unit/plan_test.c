@@ -78,8 +78,10 @@ static void plans_of_new_rows(void **state)
     free(golden);
 }
 
-/* Every lane's ends exist, its issuer is one of them and no host memory, load is never first. */
-static void check_launch(const struct bw_plan *plan, const struct bw_launch *launch, int ends)
+/* Every lane's ends exist, its issuer is one of them, no host memory, and has access to the other
+ * one; load is never first. */
+static void check_launch(const struct bw_plan *plan, const struct bw_launch *launch, int ends,
+                         const bool *peer)
 {
     assert_true(launch->lane_count > 0);
     assert_in_range(launch->row, 0, plan->rows - 1);
@@ -94,6 +96,9 @@ static void check_launch(const struct bw_plan *plan, const struct bw_launch *lau
         assert_in_range(step->dst.id, 0, ends - 1);
         assert_true((lane->issuer == step->src.id && (host || step->src.mem != MEM_HOST)) ||
                     (lane->issuer == step->dst.id && (host || step->dst.mem != MEM_HOST)));
+        assert_true(step->src.mem != MEM_DEVICE || step->dst.mem != MEM_DEVICE ||
+                    step->src.id == step->dst.id ||
+                    peer[lane->issuer * ends + step->src.id + step->dst.id - lane->issuer]);
         assert_true(!lane->is_load || i > launch->lane);
         assert_true(lane->scale == 1 || lane->is_load);
     }
@@ -119,7 +124,7 @@ static void random_peers_keep_the_rules(void **state)
                 assert_int_equal(bw_plan_build(&plan, &bw_testcases[t], n, peer), BW_OK);
                 for (size_t i = 0; i < plan.launch_count; i++) {
                     assert_int_equal(plan.launches[i].lane, next);
-                    check_launch(&plan, &plan.launches[i], n);
+                    check_launch(&plan, &plan.launches[i], n, peer);
                     next += plan.launches[i].lane_count;
                 }
                 assert_int_equal(next, plan.lane_count);
