@@ -77,11 +77,19 @@ int bw_gpu_current(void);
  * `root` is prepended to the paths, "" for the real ones (tests give another).
  */
 bool bw_gpu_is_traced(const char *root);
+/*
+ * Before each cuInit: set CUDA_DEVICE_MAX_CONNECTIONS, unless it is enough for a launch's streams.
+ * Logs a note where it was set to less.
+ */
+void bw_gpu_ask_for_queues(void);
+/* How many GPUs the driver has device files for, without asking it; 0 if that cannot be told. */
+int bw_gpu_count_traced(const char *root);
 
 /*
  * Whether GPU testcases are to be run where none was asked for by name: the
  * machine shows a trace of a GPU, or there is a driver library whose cuInit
- * answers anything but that there is no device. Logs nothing.
+ * answers anything but that there is no device. Logs no more than
+ * bw_gpu_ask_for_queues().
  */
 bool bw_gpu_is_expected(const char *root);
 

@@ -51,12 +51,42 @@ static enum bw_status say_no_device(void)
     return BW_ERR_NO_GPU;
 }
 
+/*
+ * Each stream of a launch comes to its gate before that opens: two in one
+ * hardware queue could not, for the second stands behind what the gate holds.
+ * The driver makes 8 of them, 32 at most, and some environments ask for 1; a
+ * GPU has a stream for each other one at most. Read by cuInit; each queue makes
+ * a context some 15 ms later, so there are not more than are needed.
+ */
+void bw_gpu_ask_for_queues(void)
+{
+    static const char name[] = "CUDA_DEVICE_MAX_CONNECTIONS";
+    const char *set = getenv(name);
+    const int gpus = bw_gpu_count_traced("");
+    const int wanted = gpus < 8 ? 8 : gpus > 32 ? 32 : gpus;
+    const long there = set != NULL ? strtol(set, NULL, 10) : 8;
+    char text[12];
+
+    if (there >= wanted) {
+        return;
+    }
+    if (set != NULL) {
+        bw_note("%s=%s is too few for streams that are let go together: it is %d in this process",
+                name, set, wanted);
+    }
+    (void)snprintf(text, sizeof(text), "%d", wanted);
+    (void)setenv(name, text, 1); /* without memory it stays as it is */
+}
+
 static enum bw_status init(void)
 {
-    const CUresult res = cu.Init(0);
-    const char *advice = advice_on(res);
+    CUresult res = CUDA_SUCCESS;
+    const char *advice = NULL;
     const char *text = NULL;
 
+    bw_gpu_ask_for_queues();
+    res = cu.Init(0);
+    advice = advice_on(res);
     if (res == CUDA_SUCCESS) {
         return BW_OK;
     }

@@ -58,6 +58,27 @@ bool bw_gpu_is_traced(const char *root)
     return found;
 }
 
+int bw_gpu_count_traced(const char *root)
+{
+    char *folder = bw_text_format("%s/dev", root);
+    DIR *dir = folder != NULL ? opendir(folder) : NULL;
+    const struct dirent *entry = NULL;
+    int count = 0;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        unsigned number = 0;
+        int length = 0;
+
+        count += sscanf(entry->d_name, "nvidia%3u%n", &number, &length) == 1 &&
+                 entry->d_name[length] == '\0';
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    free(folder);
+    return count;
+}
+
 /* Asks by itself, because bw_cu_open() would complain. */
 static bool driver_has_a_device(void)
 {
@@ -67,6 +88,7 @@ static bool driver_has_a_device(void)
 
     /* Stays loaded: a driver that was initialised cannot be unloaded. */
     memcpy(&init, &symbol, sizeof(init));
+    bw_gpu_ask_for_queues();
     return init != NULL && init(0) != CUDA_ERROR_NO_DEVICE;
 }
 

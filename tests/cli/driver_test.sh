@@ -39,6 +39,31 @@ no_use '.*CUDA_ERROR_SYSTEM_DRIVER_MISMATCH' -x 'fail cuInit 1 CUDA_ERROR_SYSTEM
     [ "$status" = 1 ] || echo "exit status $status"
     [ "$(grep -E '^ *0 ' "$work/out" | xargs)" = '0 N/A 0 55.00' ] || cat "$work/out"
 } | verdict "a copy that cannot be queued costs its own cell alone"
+# What is set, what is told of it, what is there then: in one queue the second of two streams would
+# never come to its gate. A machine of more than 8 GPUs has more.
+if [ "$(find /dev -maxdepth 1 -name 'nvidia[0-9]*' | wc -l)" -le 8 ]; then
+    while read -r set_ told there; do
+        {
+            unset CUDA_DEVICE_MAX_CONNECTIONS
+            [ "$set_" = - ] || export CUDA_DEVICE_MAX_CONNECTIONS=$set_
+            run -g 1 -j -b 64K -i 2 -t host_to_device_bidirectional_memcpy_ce
+            unset CUDA_DEVICE_MAX_CONNECTIONS
+            [ "$status" = 0 ] || echo "exit status $status"
+            python3 -c 'import json, sys
+    record = json.load(open(sys.argv[1]))["bwtool"]
+    there = record["environment"]["variables"].get("CUDA_DEVICE_MAX_CONNECTIONS", "-")
+    told = sum("too few for streams" in m["text"] for m in record["messages"])
+    if (there, told) != (sys.argv[3], int(sys.argv[2])):
+        print(there, told)' "$work/out" "$told" "$there"
+        } | verdict "streams have queues of their own where '$set_' is asked for"
+    done <<'END'
+- 0 -
+1 1 8
+nonsense 1 8
+8 0 8
+32 0 32
+END
+fi
 if ! ldconfig -p 2>/dev/null | grep -q libcuda.so.1; then
     {
         "$bwtool" -j -t 0 >"$work/out" 2>"$work/err"

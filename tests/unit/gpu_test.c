@@ -35,6 +35,25 @@ static void a_trace_is_a_display_of_nvidia(void **state)
     }
 }
 
+static void gpus_are_counted_by_their_files(void **state)
+{
+    static const char *const others[] = {"nvidiactl", "nvidia-uvm", "nvidia", "nvidia1x", "nvme0"};
+    static const char *const gpus[] = {"nvidia0", "nvidia1", "nvidia15"};
+    char *root = stub_folder();
+
+    (void)state;
+    assert_int_equal(bw_gpu_count_traced(root), 0);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        stub_write_deep(root, "dev", others[i], "");
+        assert_int_equal(bw_gpu_count_traced(root), 0);
+    }
+    for (size_t i = 0; i < sizeof(gpus) / sizeof(gpus[0]); i++) {
+        stub_write_deep(root, "dev", gpus[i], "");
+        assert_int_equal(bw_gpu_count_traced(root), i + 1);
+    }
+    stub_remove(root);
+}
+
 static void or_the_drivers_device_file(void **state)
 {
     char *root = stub_folder();
@@ -216,6 +235,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trace_is_a_display_of_nvidia),
+        cmocka_unit_test(gpus_are_counted_by_their_files),
         cmocka_unit_test(or_the_drivers_device_file),
         cmocka_unit_test(every_kernel_has_a_name_and_a_shape),
         cmocka_unit_test(the_two_way_copies_fit_on_the_gpu),
