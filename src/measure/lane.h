@@ -36,6 +36,9 @@ struct bw_engine_ops {
     /* Copies that one entry of a queue does at most; the loop keeps rounds below the queue's
      * length. */
     unsigned long long copies_per_entry;
+    /* Its kernels wait for each other: whether one gave up is asked even if no bytes are compared.
+     */
+    bool has_waits;
     /* Why the lane cannot work here, for the caller to free; NULL if it can. May be NULL itself. */
     char *(*waiver)(const struct bw_lane *lane);
     /* Get buffers and handles. Once a launch. */

@@ -188,17 +188,21 @@ static void drain(struct bw_crew *crew)
 
 static enum bw_status verify(struct bw_crew *crew, const struct bw_round *round)
 {
+    const bool compares = !crew->sampling->skip_verification;
+    bool is_any = false;
     enum bw_status st = BW_OK;
 
-    if (crew->sampling->skip_verification) {
-        return BW_OK;
-    }
     for (size_t i = 0; i < lane_count(crew); i++) {
-        TRY(crew->lanes[i].ops->verify(&crew->lanes[i], round));
+        if (compares || crew->lanes[i].ops->has_waits) {
+            is_any = true;
+            TRY(crew->lanes[i].ops->verify(&crew->lanes[i], round));
+        }
     }
-    TRY(bw_session_settle(crew->session));
+    TRY(is_any ? bw_session_settle(crew->session) : BW_OK);
     for (size_t i = 0; i < lane_count(crew); i++) {
-        TRY(crew->lanes[i].ops->verdict(&crew->lanes[i], round));
+        if (compares || crew->lanes[i].ops->has_waits) {
+            TRY(crew->lanes[i].ops->verdict(&crew->lanes[i], round));
+        }
     }
 out:
     return st;

@@ -12,6 +12,8 @@
  */
 enum { WARM_FIXED = 4, WARM_ADAPTIVE = 1 };
 static const double long_copy_ns = 4e6;
+/* What warms up takes 4 s at 1 GB/s, slower than any link that is well. */
+static const uint64_t warm_bytes_max = 4000000000;
 
 /* Fewest samples of which an interval of the median can be told, and the most that are taken. */
 enum { SAMPLES_FLOOR = 6, SAMPLES_CAP = 120 };
@@ -42,6 +44,7 @@ void bw_sampler_begin(struct bw_sampler *sampler, const struct bw_sampling *samp
         .hint = hint,
         .copies_per_entry = lane->ops->copies_per_entry,
         .entries_per_copy = lane->entries_per_copy,
+        .bytes = lane->bytes,
         .is_adaptive = sampling->samples == 0,
         .is_latency = bw_testcase_is_latency(lane->plan->tc),
         .seed = (uint32_t)bw_clock_ns(),
@@ -66,7 +69,7 @@ static double entries_of(const struct bw_sampler *sampler, unsigned long long co
     return ceil((double)copies / (double)sampler->copies_per_entry) * sampler->entries_per_copy;
 }
 
-static unsigned warm_copies(const struct bw_sampler *sampler)
+static unsigned warm_wanted(const struct bw_sampler *sampler)
 {
     if (!sampler->is_adaptive) {
         return sampler->rounds == 0 ? WARM_FIXED : WARM_ADAPTIVE;
@@ -76,6 +79,15 @@ static unsigned warm_copies(const struct bw_sampler *sampler)
         return sampler->rounds == 0 ? WARM_ADAPTIVE : 0;
     }
     return sampler->hint->copy_ns > long_copy_ns ? 0 : WARM_ADAPTIVE;
+}
+
+/* They are in front of the gate, which waits for nothing longer than its 20 s. */
+static unsigned warm_copies(const struct bw_sampler *sampler)
+{
+    const unsigned wanted = warm_wanted(sampler);
+    const uint64_t fit = sampler->bytes > 0 ? warm_bytes_max / sampler->bytes : wanted;
+
+    return fit < wanted ? (unsigned)fit : wanted;
 }
 
 bool bw_sampler_next(struct bw_sampler *sampler, struct bw_round *round)

@@ -27,6 +27,7 @@ struct bw_sampler {
     struct bw_hint *hint;
     unsigned long long copies_per_entry; /* of the queue                    */
     unsigned entries_per_copy;           /* 1, but for a chase in many parts */
+    uint64_t bytes;                      /* of a copy                        */
     bool is_adaptive, is_latency;
     unsigned long long copies;    /* in a sample                                      */
     unsigned long long part_left; /* copies that the sample under way still lacks     */

@@ -104,14 +104,6 @@ out:
     return st;
 }
 
-/* Warm-up is not held by a gate, but all of it may wait for ranks that are not queued yet. */
-static unsigned warm_of(const struct bw_lane *lane)
-{
-    const unsigned fit = 300 / lane->entries_per_copy;
-
-    return fit < 1 ? 1 : fit < SHMEM_WARM ? fit : SHMEM_WARM;
-}
-
 static enum bw_status enqueue(struct bw_lane *lane, const struct bw_round *round)
 {
     struct shmem_program *program = program_of(lane);
@@ -119,7 +111,7 @@ static enum bw_status enqueue(struct bw_lane *lane, const struct bw_round *round
 
     TRY(bw_gpu_use(lane->gpu));
     shmem_profile_record(program->c, rank_of(lane), false);
-    TRY(queue_iterations(lane, warm_of(lane)));
+    TRY(queue_iterations(lane, shmem_warm(program->c, program->kind)));
     shmem_profile_record(program->c, rank_of(lane), true);
     /* After the warm-up: what it brought must not pass for what is measured. */
     if (is_checked(lane)) {
@@ -158,7 +150,7 @@ static enum bw_status verify_rank(struct bw_lane *lane, const struct bw_round *r
     enum bw_status st = BW_OK;
 
     TRY(shmem_check_begin(c, r, stream));
-    if (is_checked(lane) && shmem_is_checked(c, r)) {
+    if (!lane->sampling->skip_verification && is_checked(lane) && shmem_is_checked(c, r)) {
         TRY(corrupt(lane, r, stream));
         TRY(shmem_check(c, r, program->kind, round->seed, stream));
     }
@@ -208,6 +200,7 @@ static void finish(struct bw_lane *lane)
 
 const struct bw_engine_ops bw_engine_shmem = {
     .copies_per_entry = 1,
+    .has_waits = true,
     .prepare = prepare,
     .warm = warm,
     .fill = fill,

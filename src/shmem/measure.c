@@ -41,7 +41,7 @@ static void describe_case(const struct shmem_case *c, struct bw_shmem_point *poi
     point->default_ctas = c->default_ctas;
     point->threads = c->threads;
     point->has_pdl = c->has_pdl;
-    point->warm = SHMEM_WARM;
+    point->warm = shmem_warm(c, PROGRAM_KERNEL);
     point->route = c->route.shape;
     point->bytes = c->row->algorithm == ALGORITHM_MULTICAST
                        ? bw_shmem_switch_bytes_of(c->row->op, c->ranks, c->payload_bytes)

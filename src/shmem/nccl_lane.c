@@ -238,7 +238,7 @@ static enum bw_status enqueue(struct bw_lane *lane, const struct bw_round *round
     if (!is_last(lane)) {
         return BW_OK;
     }
-    TRY(queue_iterations(program, SHMEM_WARM));
+    TRY(queue_iterations(program, shmem_warm(program->c, PROGRAM_KERNEL)));
     TRY(spoil_and_hold(program, round));
     for (unsigned i = 0; i < round->samples; i++) {
         TRY(queue_iterations(program, round->copies));

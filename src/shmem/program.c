@@ -33,6 +33,16 @@ unsigned shmem_entries(const struct shmem_case *c, enum shmem_program_kind kind)
     return kind == PROGRAM_STAGING ? copies : kind == PROGRAM_E2E ? kernel + copies + 1 : kernel;
 }
 
+unsigned shmem_warm(const struct shmem_case *c, enum shmem_program_kind kind)
+{
+    static const uint64_t bytes_max = 4000000000; /* of each rank; 4 s at 1 GB/s */
+    const uint64_t short_enough = c->payload_bytes > 0 ? bytes_max / c->payload_bytes : SHMEM_WARM;
+    unsigned fit = 300 / shmem_entries(c, kind);
+
+    fit = fit < short_enough ? fit : (unsigned)short_enough;
+    return fit < 1 ? 1 : fit < SHMEM_WARM ? fit : SHMEM_WARM;
+}
+
 enum bw_status shmem_side_open(struct shmem_side *side, const struct shmem_case *c, int r)
 {
     enum bw_status st = BW_OK;

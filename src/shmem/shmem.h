@@ -119,6 +119,11 @@ bool shmem_has_staging(const struct shmem_case *c);
 int shmem_issuers(const struct shmem_case *c);
 /* Entries of a queue that an iteration takes at most. */
 unsigned shmem_entries(const struct shmem_case *c, enum shmem_program_kind kind);
+/*
+ * Iterations that warm up. No gate holds them, but all of them may wait for ranks that are not
+ * queued yet; and the gate behind them waits for them, 20 s at most.
+ */
+unsigned shmem_warm(const struct shmem_case *c, enum shmem_program_kind kind);
 /* Side streams of copy engines are in `side`, which may be NULL for others. */
 struct shmem_side {
     CUstream stream;

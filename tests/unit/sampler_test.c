@@ -44,6 +44,26 @@ static enum bw_take next(double copy_ns, double load_ratio)
     return bw_sampler_take(&sampler, &measured, copy_ns, load_ratio);
 }
 
+/* Warm-up is in front of the gate, which does not wait for ever: the more bytes, the less of it. */
+static void long_copies_warm_up_less(void **state)
+{
+    static const struct {
+        uint64_t bytes;
+        unsigned samples, warm;
+    } cases[] = {{512 << 20, 3, 4},         {UINT64_C(1) << 30, 3, 3}, {UINT64_C(2) << 30, 3, 1},
+                 {UINT64_C(1) << 35, 3, 0}, {512 << 20, 0, 1},         {UINT64_C(1) << 36, 0, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        memset(&hint, 0, sizeof(hint));
+        begin("host_to_device_memcpy_ce", cases[i].samples, 16);
+        lane.bytes = cases[i].bytes;
+        bw_sampler_begin(&sampler, &sampling, &lane, &hint);
+        assert_true(bw_sampler_next(&sampler, &measured));
+        assert_int_equal(measured.warm, cases[i].warm);
+    }
+}
+
 static void fixed_counts_are_kept(void **state)
 {
     unsigned samples = 0;
@@ -208,6 +228,7 @@ static void a_latency_is_one_pass_a_sample(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(long_copies_warm_up_less, fresh),
         cmocka_unit_test_setup(fixed_counts_are_kept, fresh),
         cmocka_unit_test_setup(long_samples_come_in_parts, fresh),
         cmocka_unit_test_setup(a_round_fits_behind_its_gate, fresh),
