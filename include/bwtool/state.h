@@ -65,6 +65,15 @@ const char *bw_state_spoiled(struct bw_state *state);
 const char *bw_state_spoiled_all(struct bw_state *state, struct bw_world *world, char *text,
                                  size_t room);
 
+/*
+ * What has spoiled launches of the testcase that ended last, of which there
+ * was no time to find out then; NULL: nothing. Which ones, nobody knows. Valid
+ * until the next testcase. And the same of all ranks, collective, as above.
+ */
+const char *bw_state_late(const struct bw_state *state);
+const char *bw_state_late_all(struct bw_state *state, struct bw_world *world, char *text,
+                              size_t room);
+
 /* True for the first of a testcase's launches that stays spoiled: one loud line is enough. */
 bool bw_state_first_doubt(struct bw_state *state);
 

@@ -8,6 +8,8 @@
 #include "bwtool/clock.h"
 #include "bwtool/log.h"
 #include "bwtool/phase.h"
+#include "bwtool/state.h"
+#include "bwtool/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +51,34 @@ static enum bw_status agree_all(struct runner *r, struct bw_testcase_result *res
     return st;
 }
 
+/* What shows only now that all is measured may have spoiled any value. Collective. */
+static void doubt_late(struct runner *r, struct bw_testcase_result *result)
+{
+    const bool is_shared = bw_has_ranks(r) && bw_ranks_take_part(result->tc);
+    char text[BW_STATE_TEXT_BYTES];
+    const char *late = bw_state_late_all(r->session.state, is_shared ? r->world : &r->session.alone,
+                                         text, sizeof(text));
+
+    if (late == NULL) {
+        return;
+    }
+    bw_log(bw_world_is_root(r->world) ? LOG_WARNING : LOG_VERBOSE,
+           "%s: unreliable: %s, and which of its values that spoiled is not known", result->name,
+           late);
+    for (int m = 0; m < result->matrix_count; m++) {
+        const struct bw_matrix *matrix = &result->matrices[m];
+
+        for (int i = 0; i < matrix->rows * matrix->cols; i++) {
+            struct bw_cell *cell = &matrix->cells[i];
+
+            if (cell->is_present && !cell->is_doubtful) {
+                cell->is_doubtful = true;
+                cell->doubt = bw_text_format("%s, during one of the testcase's values", late);
+            }
+        }
+    }
+}
+
 static enum bw_status measure(struct runner *r, struct bw_testcase_result *result,
                               const struct bw_plan *plan)
 {
@@ -68,6 +98,7 @@ static enum bw_status measure(struct runner *r, struct bw_testcase_result *resul
     if (!bw_testcase_is_host(result->tc)) {
         result->records = bw_state_end(r->session.state);
         result->record_count = r->session.gpus.count;
+        doubt_late(r, result);
     }
     return st;
 }

@@ -1,44 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the GPUs changes: asked for while they work, and remembered. */
+/* What of the GPUs changes: looked at while they work, and remembered. */
 #include "state_impl.h"
 
 #include "bwtool/clock.h"
-#include "bwtool/log.h"
-#include "bwtool/phase.h"
+#include "bwtool/cu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Between two looks, and how old an answer may be to stand for a new one. */
 static const uint64_t look_interval_ns = 20ULL * 1000 * 1000;
-static const uint64_t fresh_ns = 5ULL * 1000 * 1000;
-static const uint64_t processes_interval_ns = 1000ULL * 1000 * 1000;
-/* Asking may take so much, and these parts of the time since the start: errors come first. */
-static const uint64_t cost_allowed_ns = 10ULL * 1000 * 1000;
-static const double counters_part = 0.008;
-static const double levels_part = 0.004;
 
-static bool can_afford(const struct bw_state *state, double part)
+/*
+ * The counters in `now` have just been read. What rose since all was known has
+ * spoiled the launches that were not judged; without any it spoiled nothing.
+ */
+static void settle_up(struct bw_state *state, int number, const struct bw_nvml_values *now)
 {
-    const double since = (double)(bw_clock_ns() - state->opened_ns);
+    struct gpu_state *gpu = &state->gpus[number];
+    char what[200];
 
-    return (double)state->cost_ns < (double)cost_allowed_ns + part * since;
-}
-
-static void ask(struct bw_state *state, struct gpu_state *gpu, unsigned first, unsigned end)
-{
-    const enum bw_phase before = bw_phase_enter(PHASE_STATE);
-    const uint64_t start_ns = bw_clock_ns();
-
-    bw_nvml_read(gpu->device, first, end, &gpu->last);
-    state->cost_ns += bw_clock_ns() - start_ns;
-    (void)bw_phase_enter(before);
-}
-
-static void ask_counters(struct bw_state *state, struct gpu_state *gpu)
-{
-    ask(state, gpu, BW_NVML_FIRST_COUNTER, BW_NVML_FIRST_TRAIT);
-    gpu->counted_ns = bw_clock_ns();
+    if (gpu->is_owed && state->late[0] == '\0' &&
+        bw_state_judge(&gpu->known, now, -1, what, sizeof(what))) {
+        snprintf(state->late, sizeof(state->late), "GPU %d: %s", number, what);
+    }
+    gpu->is_owed = false;
+    gpu->known = *now;
 }
 
 /* Levels as they are now, into the testcase's extremes. */
@@ -64,66 +50,20 @@ static void note_levels(struct gpu_state *gpu)
     }
 }
 
-/* A full answer, unless the last one is fresh or asking has cost too much. */
-static void ask_all(struct bw_state *state, struct gpu_state *gpu)
-{
-    if (bw_clock_ns() - gpu->counted_ns < fresh_ns ||
-        (gpu->counted_ns != 0 && !can_afford(state, levels_part))) {
-        return;
-    }
-    ask(state, gpu, BW_NVML_FIRST_LEVEL, BW_NVML_FIRST_COUNTER);
-    ask_counters(state, gpu);
-}
-
-/* Of `now` processes that NVML shows on a GPU: this one, or the ranks of its job. */
-static int ours_among(const struct bw_state *state, const struct gpu_state *gpu, int now)
-{
-    const int ours = state->job_processes > 1 ? state->job_processes : gpu->shows_us;
-
-    return now < ours ? now : ours;
-}
-
-/* Processes beside us. Whether NVML shows ours at all, the first look after our context tells. */
-static void ask_processes(struct bw_state *state)
-{
-    const uint64_t start_ns = bw_clock_ns();
-    enum bw_phase before = PHASE_OTHER;
-
-    if (state->processes_ns != 0 && (start_ns - state->processes_ns < processes_interval_ns ||
-                                     !can_afford(state, levels_part))) {
-        return;
-    }
-    before = bw_phase_enter(PHASE_STATE);
-    for (int i = 0; i < state->count; i++) {
-        struct gpu_state *gpu = &state->gpus[i];
-        const int now = bw_nvml_processes(gpu->device);
-
-        if (state->processes_ns == 0) {
-            gpu->shows_us = now > gpu->processes_before;
-        }
-        gpu->other_processes = now < 0 ? -1 : now - ours_among(state, gpu, now);
-        if (gpu->other_processes > 0 && !gpu->was_shared) {
-            gpu->was_shared = true;
-            bw_warn("GPU %d: used by %d other process%s as well: values may be too low", i,
-                    gpu->other_processes, gpu->other_processes == 1 ? "" : "es");
-        }
-    }
-    state->processes_ns = bw_clock_ns();
-    state->cost_ns += state->processes_ns - start_ns;
-    (void)bw_phase_enter(before);
-}
-
 void bw_state_begin(struct bw_state *state)
 {
     if (state == NULL) {
         return;
     }
-    ask_processes(state);
+    bw_state_ask_processes(state);
     state->has_doubted = false;
+    state->late[0] = '\0';
     for (int i = 0; i < state->count; i++) {
         struct gpu_state *gpu = &state->gpus[i];
 
-        ask_all(state, gpu);
+        bw_state_ask_all(state, gpu);
+        gpu->is_owed = false; /* what has risen before has spoiled none of this testcase */
+        gpu->known = gpu->last;
         gpu->record = (struct bw_gpu_record){.before = gpu->last};
         bw_nvml_forget(&gpu->record.low);
         bw_nvml_forget(&gpu->record.high);
@@ -131,18 +71,33 @@ void bw_state_begin(struct bw_state *state)
     }
 }
 
+/* What is owed is asked for whatever that costs: once a testcase. */
+static void ask_at_end(struct bw_state *state, int number)
+{
+    struct gpu_state *gpu = &state->gpus[number];
+    const uint64_t counted_ns = gpu->counted_ns;
+
+    bw_state_ask_all(state, gpu);
+    if (gpu->is_owed && gpu->counted_ns == counted_ns && !bw_cu_context_lost()) {
+        bw_state_ask_counters(state, gpu); /* of a GPU that is lost it could take for ever */
+    }
+    settle_up(state, number, &gpu->last);
+}
+
 struct bw_gpu_record *bw_state_end(struct bw_state *state)
 {
     struct bw_gpu_record *records = NULL;
 
-    if (state == NULL || state->count == 0) {
+    if (state == NULL || state->count <= 0) {
         return NULL;
+    }
+    for (int i = 0; i < state->count; i++) {
+        ask_at_end(state, i);
     }
     records = calloc((size_t)state->count, sizeof(*records));
     for (int i = 0; records != NULL && i < state->count; i++) {
         struct gpu_state *gpu = &state->gpus[i];
 
-        ask_all(state, gpu);
         note_levels(gpu);
         gpu->record.after = gpu->last;
         gpu->record.other_processes = gpu->other_processes;
@@ -187,9 +142,10 @@ static void start_counting(struct bw_state *state)
     for (int i = 0; i < state->count; i++) {
         struct gpu_state *gpu = &state->gpus[i];
 
-        if (gpu->is_used && bw_clock_ns() - gpu->counted_ns > fresh_ns &&
-            (state->is_alert || can_afford(state, counters_part))) {
-            ask_counters(state, gpu);
+        if (gpu->is_used && !bw_state_is_fresh(gpu) &&
+            (state->is_alert || bw_state_affords_counters(state))) {
+            bw_state_ask_counters(state, gpu);
+            settle_up(state, i, &gpu->last);
         }
         gpu->start = gpu->last;
     }
@@ -232,7 +188,7 @@ static void look_at(struct bw_state *state, struct gpu_state *gpu)
 {
     const int64_t *now = gpu->last.of;
 
-    ask(state, gpu, BW_NVML_FIRST_LEVEL, BW_NVML_FIRST_COUNTER);
+    bw_state_ask_levels(state, gpu);
     note_levels(gpu);
     gpu->record.looks++;
     gpu->has_looked = true;
@@ -262,7 +218,7 @@ void bw_state_look(struct bw_state *state)
         is_first |= state->is_whole && gpu->is_used && !gpu->has_looked;
     }
     if (!is_first && !state->is_alert &&
-        (bw_clock_ns() - state->looked_ns < look_interval_ns || !can_afford(state, levels_part))) {
+        (bw_clock_ns() - state->looked_ns < look_interval_ns || !bw_state_affords_levels(state))) {
         return;
     }
     for (int i = 0; i < state->count; i++) {
@@ -288,8 +244,11 @@ const char *bw_state_spoiled(struct bw_state *state)
             bw_state_judge_pcie(gpu, i);
         }
         if (gpu->is_used &&
-            (state->is_alert || state->is_whole || can_afford(state, counters_part))) {
-            ask_counters(state, gpu);
+            (state->is_alert || state->is_whole || bw_state_affords_counters(state))) {
+            bw_state_ask_counters(state, gpu);
+            settle_up(state, i, &gpu->last);
+        } else {
+            gpu->is_owed |= gpu->is_used;
         }
         if (gpu->is_used && spoiled == NULL &&
             bw_state_judge(&gpu->start, &gpu->last, gpu->throttle, what, sizeof(what))) {
@@ -300,6 +259,11 @@ const char *bw_state_spoiled(struct bw_state *state)
     /* What has just spoiled a take must be seen to be gone, whatever asking costs. */
     state->is_alert = spoiled != NULL;
     return spoiled;
+}
+
+const char *bw_state_late(const struct bw_state *state)
+{
+    return state == NULL || state->late[0] == '\0' ? NULL : state->late;
 }
 
 bool bw_state_first_doubt(struct bw_state *state)

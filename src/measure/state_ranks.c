@@ -6,10 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *bw_state_spoiled_all(struct bw_state *state, struct bw_world *world, char *text,
-                                 size_t room)
+/* What one of them saw, if any did. */
+static const char *tell_all(const char *mine, struct bw_world *world, char *text, size_t room)
 {
-    const char *mine = bw_state_spoiled(state);
     double count = mine != NULL;
     char *reason = NULL;
 
@@ -24,4 +23,16 @@ const char *bw_state_spoiled_all(struct bw_state *state, struct bw_world *world,
                    reason != NULL ? reason : "a rank's GPU, and nobody knows why");
     free(reason);
     return text;
+}
+
+const char *bw_state_spoiled_all(struct bw_state *state, struct bw_world *world, char *text,
+                                 size_t room)
+{
+    return tell_all(bw_state_spoiled(state), world, text, room);
+}
+
+const char *bw_state_late_all(struct bw_state *state, struct bw_world *world, char *text,
+                              size_t room)
+{
+    return tell_all(bw_state_late(state), world, text, room);
 }
