@@ -153,16 +153,19 @@ const char *bw_cell_doubt(const struct bw_cell *cell);
 /*
  * The verdict on a testcase that was measured, from its status and its cells:
  * failed if any of them says so, else unreliable if a cell is in doubt, else
- * passed.
+ * passed; waived if each cell that could have had a value was.
  */
 enum bw_verdict bw_result_verdict(const struct bw_testcase_result *result);
 
 /* A copy of `reason`, or NULL, as the testcase's; the one before is freed. */
 void bw_result_set_reason(struct bw_testcase_result *result, const char *reason);
 
-/* The first failing or doubtful cell's reason, which stands for the testcase; the cell's own, or
- * NULL. */
-const char *bw_result_first_reason(const struct bw_testcase_result *result);
+/*
+ * What stands for the testcase: the first failed cell's reason; where none has failed, the first
+ * one's that is in doubt; else of any. The cell's own, or NULL; then also for want of memory.
+ * `row` and `column` are where it is; NULL is fine.
+ */
+const char *bw_result_first_reason(const struct bw_testcase_result *result, int *row, int *column);
 
 /* The testcase's buffer is that of its first cell there is: a latency has a list of its own size.
  */

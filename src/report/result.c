@@ -223,18 +223,37 @@ void bw_result_set_buffer_bytes(struct bw_testcase_result *result)
     }
 }
 
-const char *bw_result_first_reason(const struct bw_testcase_result *result)
+/* The more, the sooner it stands for the testcase. A failure that lacks the memory for its reason
+ * gives way to another failure only. */
+static int weight_of(const struct bw_cell *cell)
 {
+    if (cell->status != BW_OK && cell->status != BW_WAIVED) {
+        return cell->reason != NULL ? 4 : 3;
+    }
+    return cell->is_doubtful ? 2 : cell->reason != NULL;
+}
+
+const char *bw_result_first_reason(const struct bw_testcase_result *result, int *row, int *column)
+{
+    const char *reason = NULL;
+    int most = 0;
+
     for (int m = 0; m < result->matrix_count; m++) {
         const struct bw_matrix *matrix = &result->matrices[m];
 
         for (int i = 0; i < matrix->rows * matrix->cols; i++) {
             const struct bw_cell *cell = &matrix->cells[i];
 
-            if (cell->reason != NULL || cell->is_doubtful) {
-                return cell->reason != NULL ? cell->reason : bw_cell_doubt(cell);
+            if (weight_of(cell) <= most) {
+                continue;
+            }
+            most = weight_of(cell);
+            reason = most == 2 ? bw_cell_doubt(cell) : cell->reason;
+            if (row != NULL && column != NULL) {
+                *row = i / matrix->cols;
+                *column = i % matrix->cols;
             }
         }
     }
-    return NULL;
+    return reason;
 }

@@ -42,6 +42,8 @@ struct bw_summary bw_matrix_summary(const struct bw_matrix *matrix)
 enum bw_verdict bw_result_verdict(const struct bw_testcase_result *result)
 {
     enum bw_verdict verdict = result->status == BW_OK ? VERDICT_PASSED : VERDICT_FAILED;
+    size_t values = 0;
+    size_t waived = 0;
 
     if (result->shmem != NULL && result->shmem->count > 0 && result->shmem->points[0].is_unrun) {
         return VERDICT_NOT_RUN; /* nor, then, any that would have followed */
@@ -52,8 +54,11 @@ enum bw_verdict bw_result_verdict(const struct bw_testcase_result *result)
         for (int i = 0; i < matrix->rows * matrix->cols; i++) {
             const struct bw_cell *cell = &matrix->cells[i];
 
+            waived += cell->status == BW_WAIVED;
+            values += cell->is_present;
             /* Whatever was returned: a cell that could not be measured is a failure. */
-            if (cell->status != BW_OK || (cell->is_present && !bw_cell_has_value(cell))) {
+            if ((cell->status != BW_OK && cell->status != BW_WAIVED) ||
+                (cell->is_present && !bw_cell_has_value(cell))) {
                 return VERDICT_FAILED;
             }
             if (cell->is_doubtful && verdict == VERDICT_PASSED) {
@@ -61,7 +66,7 @@ enum bw_verdict bw_result_verdict(const struct bw_testcase_result *result)
             }
         }
     }
-    return verdict;
+    return verdict == VERDICT_PASSED && waived > 0 && values == 0 ? VERDICT_WAIVED : verdict;
 }
 
 /* What was asked for contradicts itself: a failure of whoever asked. */

@@ -67,23 +67,14 @@ const char *bw_words_unit(const struct bw_testcase *tc)
     return bw_testcase_is_latency(tc) ? "ns" : "GB/s";
 }
 
-/* The first cell that failed, or is in doubt, with its place. */
+/* With the place of its cell. */
 static char *cell_reason(const struct bw_testcase_result *result)
 {
-    for (int m = 0; m < result->matrix_count; m++) {
-        const struct bw_matrix *matrix = &result->matrices[m];
+    int row = 0;
+    int column = 0;
+    const char *reason = bw_result_first_reason(result, &row, &column);
 
-        for (int i = 0; i < matrix->rows * matrix->cols; i++) {
-            const struct bw_cell *cell = &matrix->cells[i];
-            const char *reason = cell->reason != NULL ? cell->reason : bw_cell_doubt(cell);
-
-            if (reason != NULL) {
-                return bw_text_format("row %d, column %d: %s", i / matrix->cols, i % matrix->cols,
-                                      reason);
-            }
-        }
-    }
-    return NULL;
+    return reason == NULL ? NULL : bw_text_format("row %d, column %d: %s", row, column, reason);
 }
 
 bool bw_words_has_reason(const struct bw_testcase_result *result)

@@ -132,6 +132,20 @@ run -g 3 -x "$few;gpu 2 state throttle 64" -t 4 shmem_put -b 4M -i 1 --loopCount
 check "an operator among other testcases is looked at, too" \
     [ "$(lines 'warning: shmem_put: unreliable: GPU 2: ' err)" = 1 ]
 
+# Memory without CPUs of its own, as accelerators have it, or a job that may use one socket's CPUs:
+# left out, and no failure. A machine that is only written down, so that nothing is bound.
+SIM_MACHINE=$root/tests/sim/machines/numa4.txt "$build/sim/topology" |
+    sed 's/allowed_cpuset="0x000000ff"/allowed_cpuset="0x0000000f"/' >half.xml
+HWLOC_XMLFILE=half.xml HWLOC_THISSYSTEM=0 HWLOC_COMPONENTS=xml HWLOC_PLUGINS_PATH=/nonexistent \
+    timeout 120 "$bwtool" -j -b 4M -i 2 -t cpu_read >out 2>err
+status=$?
+check "a node without CPUs is no failure" [ "$status" = 0 ]
+check "its row says why it has no value" member 'c[1][0]["reason"]' 'NUMA node 1 has no CPU that this process may use'
+check "and so does a note" \
+    member '[m["text"] for m in json.load(open("out"))["bwtool"]["messages"] if m["level"] == "note"][-1]' \
+    'cpu_read: some of its values are left out: NUMA node 1 has no CPU that this process may use'
+check "the other node is measured" member 'c[0][0]["value"] > 0, t["verdict"]' 'True passed'
+
 # Others on the GPU, and nobody to ask.
 run -g 2 -x 'gpu 1 state processes 2' "${small[@]}" -t 0
 check "other processes are said" [ "$(lines 'GPU 1: used by 2 other processes as well' err)" = 1 ]

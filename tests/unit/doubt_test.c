@@ -28,7 +28,7 @@ static void expect_doubt(struct bw_cell *cell, const char *words)
 
     assert_int_equal(bw_result_verdict(&result), VERDICT_UNRELIABLE);
     assert_string_equal(bw_cell_doubt(cell), words);
-    assert_string_equal(bw_result_first_reason(&result), words);
+    assert_string_equal(bw_result_first_reason(&result, NULL, NULL), words);
     bw_cell_close(cell);
     assert_null(bw_cell_doubt(cell));
 }
@@ -86,6 +86,37 @@ static void filled(bool is_without, const char *words)
     bw_plan_free(&plan);
 }
 
+/* What failed stands for the testcase, wherever it is; then a doubt; then what was left out. */
+static void gives_way_to_a_failure(void **state)
+{
+    struct bw_cell cells[] = {
+        {.reason = (char *)"left out"},
+        {.is_present = true, .value = 1, .is_doubtful = true, .doubt = (char *)"hot"},
+        {.status = BW_ERR_MEMORY},
+        {.status = BW_ERR_VERIFY, .reason = (char *)"5 wrong bytes"},
+        {.status = BW_ERR_CUDA, .reason = (char *)"another"}};
+    struct bw_testcase_result result = {.matrix_count = 1,
+                                        .matrices = {{.rows = 5, .cols = 1, .cells = cells}}};
+    const char *const words[] = {NULL, "left out", "hot", NULL, "5 wrong bytes", "5 wrong bytes"};
+    const int rows[] = {-1, 0, 1, 2, 3, 3};
+
+    (void)state;
+    for (int count = 0; count <= 5; count++) {
+        int row = -1;
+        int column = -1;
+        const char *reason = NULL;
+
+        result.matrices[0].rows = count;
+        reason = bw_result_first_reason(&result, &row, &column);
+        assert_int_equal(reason == NULL, words[count] == NULL);
+        if (reason != NULL) {
+            assert_string_equal(reason, words[count]);
+        }
+        assert_int_equal(row, rows[count]);
+        assert_int_equal(column, count > 0 ? 0 : -1);
+    }
+}
+
 static void of_a_load_that_ended_too_soon(void **state)
 {
     (void)state;
@@ -98,6 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_a_gpu_that_was_throttled),
         cmocka_unit_test(of_a_load_that_ended_too_soon),
+        cmocka_unit_test(gives_way_to_a_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

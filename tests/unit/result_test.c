@@ -178,6 +178,7 @@ static void verdict_follows_status_and_cells(void **state)
     const struct bw_cell odd = {.is_present = true, .value = 1.0, .is_doubtful = true};
     const struct bw_cell failed = {.status = BW_ERR_SYSTEM, .reason = reason};
     const struct bw_cell infinite = {.is_present = true, .value = INFINITY};
+    const struct bw_cell waived = {.status = BW_WAIVED, .reason = reason};
 
     (void)state;
     assert_int_equal(verdict_of(BW_OK, none, fine), VERDICT_PASSED);
@@ -186,6 +187,11 @@ static void verdict_follows_status_and_cells(void **state)
     assert_int_equal(verdict_of(BW_OK, fine, failed), VERDICT_FAILED);
     assert_int_equal(verdict_of(BW_OK, fine, infinite), VERDICT_FAILED);
     assert_int_equal(verdict_of(BW_ERR_CUDA, fine, odd), VERDICT_FAILED);
+    assert_int_equal(verdict_of(BW_OK, waived, fine), VERDICT_PASSED);
+    assert_int_equal(verdict_of(BW_OK, waived, odd), VERDICT_UNRELIABLE);
+    assert_int_equal(verdict_of(BW_OK, waived, failed), VERDICT_FAILED);
+    assert_int_equal(verdict_of(BW_OK, waived, none), VERDICT_WAIVED);
+    assert_int_equal(verdict_of(BW_OK, waived, waived), VERDICT_WAIVED);
 }
 
 static int exit_of(enum bw_verdict first, enum bw_verdict second, bool has_error, bool no_gpu,
