@@ -399,6 +399,13 @@ def write_markdown(path, rows, record):
             out.write("\nFault: %s\n" % fault)
 
 
+def gib(word):
+    value = float(word)
+    if not 0 <= value < 1e6:
+        raise ValueError(word)
+    return value
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0],
                                      epilog=__doc__.split("\n\n", maxsplit=1)[1])
@@ -419,7 +426,7 @@ def arguments():
     parser.add_argument("--bwtool-args", default="", metavar="WORDS", help="more arguments for it")
     parser.add_argument("--timeout", type=float, default=600, metavar="S",
                         help="a run that takes longer is killed and a fault (default 600)")
-    parser.add_argument("--touch-gib", type=float, default=16, metavar="G",
+    parser.add_argument("--touch-gib", type=gib, default=16, metavar="G",
                         help="host memory to touch before the first run, at most half of what is "
                              "free (default 16)")
     parser.add_argument("--json", metavar="OUT", help="write everything there")

@@ -68,6 +68,7 @@ done
 for word in "$budget" "$rounds"; do
     [[ $word =~ ^[1-9][0-9]{0,5}$ ]] || die 2 "'$word' is no number from 1 to 999999"
 done
+[[ $touch_gib =~ ^[0-9]{1,6}(\.[0-9]{1,6})?$ ]] || die 2 "'$touch_gib' is no number of GiB"
 for word in $testcases; do
     [[ $word =~ ^([0-9]|[12][0-9]|3[0-4])$ ]] || die 2 "'$word' is no index from 0 to 34"
 done

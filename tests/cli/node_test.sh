@@ -17,6 +17,7 @@ cat >"$work/peer" <<'END'
 #!/bin/bash
 [ -z "${PEER_S-}" ] || sleep "$PEER_S"
 printf 'nvbandwidth Version: v0.8\n\nDriver Version: 1.2\n\nhost\nDevice 0: GPU X (0000)\n\n'
+[ -z "${PEER_BREAKS-}" ] || mkdir -p "$PEER_BREAKS" # where a file should be written
 while [ $# -gt 1 ]; do
     printf 'Running %s.\nx\n\nSUM %s %s\n\n' "$2" "$2" "${PEER_VALUE:-10.00}"
     shift 2
@@ -110,6 +111,15 @@ done
     says '^compare +failed .* ended at its deadline of [0-9]+ s' '^idle +ran'
     no_process
 } | verdict "a peer that hangs is ended, and the last look is taken"
+
+{
+    PEER_BREAKS=$work/node/compare.json node 1 --peer "$work/peer" --testcases 0 \
+        --skip "operators ranks growth"
+    says '^compare +failed .* there is no record of it' '^idle +ran'
+    for word in inf nan -1 x 1e3; do
+        node 2 --touch-gib "$word"
+    done
+} | verdict "a comparison that dies is no success"
 
 {
     STRAY=1 node 1 --testcases 0 --skip "operators ranks compare"
