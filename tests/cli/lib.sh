@@ -11,6 +11,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0
 failed=0
+# Of whoever runs the tests: a test that is about one of them sets it.
+unset NCCL_NVLS_ENABLE CUDA_VISIBLE_DEVICES CUDA_DEVICE_MAX_CONNECTIONS CUDA_DEVICE_ORDER
 
 check() { # NAME COMMAND...: what the last run said is shown where it fails
     if "${@:2}"; then

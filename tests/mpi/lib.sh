@@ -15,6 +15,8 @@ export OMPI_MCA_odls_base_sigkill_timeout=0
 # A launcher that ends removes its folder, under another one that begins if they share it.
 export OMPI_MCA_orte_tmpdir_base=$work
 export LD_LIBRARY_PATH=$build/sim${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+# Of whoever runs the tests: a test that is about one of them sets it.
+unset NCCL_NVLS_ENABLE CUDA_VISIBLE_DEVICES CUDA_DEVICE_MAX_CONNECTIONS CUDA_DEVICE_ORDER
 failed=0
 
 verdict() { # NAME, and on stdin what is wrong

@@ -40,4 +40,12 @@ int vasprintf(char **text, const char *format, va_list args)
     return *text == NULL ? -1 : vsnprintf(*text, (size_t)length + 1, format, args);
 }
 
+/* What the above is called where the C library's functions are hardened. */
+int __vasprintf_chk(char **text, int flag, const char *format, va_list args);
+int __vasprintf_chk(char **text, int flag, const char *format, va_list args)
+{
+    (void)flag;
+    return vasprintf(text, format, args);
+}
+
 #endif
