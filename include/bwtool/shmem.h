@@ -87,8 +87,13 @@ char *bw_shmem_waiver(const struct bw_session *session, const struct bw_operator
 bool bw_shmem_is_misuse(const struct bw_operator *row, const struct bw_shmem_request *request,
                         char **reason);
 
-/* Lanes and steps of a row on `ranks` GPUs, as --dry-run prints them. BW_ERR_MEMORY, logged. */
+/*
+ * Lanes and steps of a row, at every size and with every grid that is asked
+ * for, on `ranks` GPUs like `gpus` (none: H200s), as --dry-run prints them.
+ * BW_ERR_MEMORY, logged.
+ */
 enum bw_status bw_shmem_print_plan(const struct bw_operator *row,
-                                   const struct bw_shmem_request *request, int ranks, FILE *out);
+                                   const struct bw_shmem_request *request,
+                                   const struct bw_gpus *gpus, int ranks, FILE *out);
 
 #endif

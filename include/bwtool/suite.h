@@ -63,7 +63,10 @@ uint64_t bw_suite_bytes(const struct bw_suite_case *c, uint64_t large_bytes);
 void bw_suite_set(const struct bw_suite_case *c, uint64_t large_bytes,
                   struct bw_shmem_request *request);
 
-/* What would run on `ranks` GPUs, a line a case. BW_ERR_MEMORY, logged. */
-enum bw_status bw_suite_print(FILE *out, uint64_t large_bytes, int ranks);
+struct bw_gpus;
+/* What would run on `ranks` GPUs like `gpus` (none: H200s), a line a case. BW_ERR_MEMORY, logged.
+ */
+enum bw_status bw_suite_print(FILE *out, uint64_t large_bytes, const struct bw_gpus *gpus,
+                              int ranks);
 
 #endif

@@ -16,8 +16,9 @@
 /* The machine to plan for: counted, or this one. */
 struct target {
     int gpus, nodes, ranks;
-    const bool *peer;  /* NULL: all reach each other */
-    const bool *pairs; /* of those, the ones to be measured; NULL: all */
+    const struct bw_gpus *like; /* of this machine; none where they are counted */
+    const bool *peer;           /* NULL: all reach each other */
+    const bool *pairs;          /* of those, the ones to be measured; NULL: all */
 };
 
 static enum bw_status print_plan(const struct bw_testcase *tc, const struct target *target,
@@ -30,7 +31,8 @@ static enum bw_status print_plan(const struct bw_testcase *tc, const struct targ
     enum bw_status st = BW_OK;
 
     if (bw_operator_of(tc) != NULL) {
-        return bw_operator_print_plan(tc, options, target->gpus);
+        return bw_operator_print_plan(tc, options, target->like,
+                                      target->ranks > 1 ? target->ranks : target->gpus);
     }
     if (bw_testcase_is_host(tc)) {
         ends = target->nodes;
@@ -80,7 +82,7 @@ static enum bw_status dry_run(const struct bw_options *options, const struct bw_
     struct bw_topology *topology = NULL;
     struct bw_gpus gpus = {0};
     bool *pairs = NULL;
-    struct target target = {.ranks = world->ranks};
+    struct target target = {.ranks = world->ranks, .like = &gpus};
     enum bw_status st = BW_OK;
 
     TRY(bw_selection_build(&selection, options, world->ranks, false));
@@ -96,7 +98,7 @@ static enum bw_status dry_run(const struct bw_options *options, const struct bw_
     }
     if (options->suite != NULL) {
         if (bw_world_is_root(world)) {
-            st = bw_suite_print(stdout, bw_operator_suite_bytes(options),
+            st = bw_suite_print(stdout, bw_operator_suite_bytes(options), &gpus,
                                 world->ranks > 1 ? world->ranks : target.gpus);
         }
         goto out;

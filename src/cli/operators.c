@@ -276,9 +276,10 @@ enum bw_status bw_operator_run(struct bw_session *session, const struct bw_optio
 }
 
 enum bw_status bw_operator_print_plan(const struct bw_testcase *tc,
-                                      const struct bw_options *options, int gpus)
+                                      const struct bw_options *options, const struct bw_gpus *gpus,
+                                      int ranks)
 {
     const struct bw_shmem_request request = bw_operator_request(options, NULL);
 
-    return bw_shmem_print_plan(bw_operator_of(tc), &request, gpus, stdout);
+    return bw_shmem_print_plan(bw_operator_of(tc), &request, gpus, ranks, stdout);
 }

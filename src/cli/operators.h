@@ -57,6 +57,7 @@ struct bw_shmem_request bw_operator_request(const struct bw_options *options,
 uint64_t bw_operator_suite_bytes(const struct bw_options *options);
 
 enum bw_status bw_operator_print_plan(const struct bw_testcase *tc,
-                                      const struct bw_options *options, int gpus);
+                                      const struct bw_options *options, const struct bw_gpus *gpus,
+                                      int ranks);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { STEPS_MAX = 5 };
 
@@ -143,11 +144,106 @@ void shmem_plan_print_frames(const struct shmem_case *c, FILE *out)
                                    : "the kernel's program once more");
 }
 
+/* The programs of one size with one grid. */
+static enum bw_status print_programs(struct shmem_case *c, FILE *out)
+{
+    enum bw_status st = BW_OK;
+
+    for (int kind = PROGRAM_E2E; kind <= PROGRAM_STAGING; kind++) {
+        struct shmem_program program = {.c = c, .kind = (enum shmem_program_kind)kind};
+        struct bw_plan plan = {0};
+
+        if (kind == PROGRAM_STAGING && !shmem_has_staging(c)) {
+            break;
+        }
+        TRY(shmem_plan_build(&plan, c, &program));
+        shmem_plan_print(&plan, c, program.kind, out);
+        bw_plan_free(&plan);
+    }
+    if (c->profile_mode != PROFILE_OFF) {
+        shmem_plan_print_frames(c, out);
+    }
+out:
+    return st;
+}
+
+/* Why there is nothing to run; of several sizes with the same reason, once. */
+static void say_why_not(const struct bw_operator *row, int ranks, const char *reason, char *said,
+                        size_t room)
+{
+    if (strncmp(said, reason, room - 1) != 0) {
+        (void)snprintf(said, room, "%s", reason);
+        bw_note("%s: nothing to run on %d GPU%s: %s", row->tc.name, ranks, ranks == 1 ? "" : "s",
+                reason);
+    }
+}
+
+/* Every grid of a size; those that come to the same are measured, and printed, once. */
+static enum bw_status print_size(const struct bw_operator *row,
+                                 const struct bw_shmem_request *request,
+                                 const struct shmem_machine *machine, uint64_t bytes,
+                                 struct shmem_case *c, FILE *out, char **why_not)
+{
+    unsigned seen[BW_SHMEM_GRIDS_MAX] = {0};
+    unsigned count = 0;
+    enum bw_status st = BW_OK;
+
+    for (unsigned i = 0; i == 0 || i < request->ctas_count; i++) {
+        bool is_seen = false;
+
+        *why_not = shmem_case_set(c, row, request, machine, bytes,
+                                  request->ctas_count > 0 ? request->ctas[i] : 0);
+        if (*why_not != NULL) {
+            break; /* no grid changes that */
+        }
+        for (unsigned k = 0; k < count; k++) {
+            is_seen |= seen[k] == c->ctas;
+        }
+        seen[count++] = c->ctas;
+        if (!is_seen) {
+            TRY(print_programs(c, out));
+        }
+    }
+out:
+    return st;
+}
+
+enum bw_status bw_shmem_print_plan(const struct bw_operator *row,
+                                   const struct bw_shmem_request *request,
+                                   const struct bw_gpus *gpus, int ranks, FILE *out)
+{
+    struct shmem_machine machine = shmem_machine_to_plan(gpus, ranks);
+    struct shmem_case *c = calloc(1, sizeof(*c));
+    char said[240] = "";
+    enum bw_status st = BW_OK;
+    double at = 0;
+
+    if (c == NULL) {
+        return bw_errno("no memory for a plan");
+    }
+    if (request->no_multicast != NULL) {
+        machine.no_multicast = request->no_multicast;
+    }
+    for (uint64_t bytes = shmem_next_bytes(row, request, &at); bytes > 0;
+         bytes = shmem_next_bytes(row, request, &at)) {
+        char *why_not = NULL;
+
+        TRY(print_size(row, request, &machine, bytes, c, out, &why_not));
+        if (why_not != NULL) {
+            say_why_not(row, ranks, why_not, said, sizeof(said));
+        }
+        free(why_not);
+    }
+out:
+    free(c);
+    return st;
+}
+
 static void print_case(FILE *out, const struct bw_suite_case *suite, uint64_t large_bytes,
-                       int ranks, struct shmem_case *c)
+                       const struct bw_gpus *gpus, int ranks, struct shmem_case *c)
 {
     const int own = suite->ranks > 0 ? suite->ranks : ranks;
-    const struct shmem_machine machine = {.ranks = own, .sm_count = 132, .has_bulk = true};
+    const struct shmem_machine machine = shmem_machine_to_plan(gpus, own);
     struct bw_shmem_request request = {.factor = 2};
     char *reason = NULL;
 
@@ -171,7 +267,8 @@ static void print_case(FILE *out, const struct bw_suite_case *suite, uint64_t la
     free(reason);
 }
 
-enum bw_status bw_suite_print(FILE *out, uint64_t large_bytes, int ranks)
+enum bw_status bw_suite_print(FILE *out, uint64_t large_bytes, const struct bw_gpus *gpus,
+                              int ranks)
 {
     struct shmem_case *c = calloc(1, sizeof(*c));
 
@@ -183,7 +280,7 @@ enum bw_status bw_suite_print(FILE *out, uint64_t large_bytes, int ranks)
     fprintf(out, "%-20s %-26s %-4s %13s %-6s %-9s %5s %-9s %s\n", "case", "operator", "size",
             "payload_bytes", "dtype", "placement", "n_pes", "algorithm", "why it is there");
     for (size_t i = 0; i < bw_suite_shmem_count; i++) {
-        print_case(out, &bw_suite_shmem[i], large_bytes, ranks, c);
+        print_case(out, &bw_suite_shmem[i], large_bytes, gpus, ranks, c);
     }
     free(c);
     return BW_OK;

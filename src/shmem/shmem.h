@@ -235,6 +235,8 @@ char *shmem_case_set(struct shmem_case *c, const struct bw_operator *row,
 /* What the ranks that the request is of can do. */
 struct shmem_machine shmem_machine_of(const struct bw_session *session,
                                       const struct bw_shmem_request *request);
+/* Of `ranks` GPUs like those; without any, NULL is fine, of one of today, an H200. */
+struct shmem_machine shmem_machine_to_plan(const struct bw_gpus *gpus, int ranks);
 /* Why `asked` ranks of `there` cannot be had, as the caller's own text. */
 char *shmem_ranks_reason(int asked, int there);
 /* The size after `*bytes`, which is 0 at first; 0 after the last. */

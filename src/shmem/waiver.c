@@ -61,6 +61,22 @@ struct shmem_machine shmem_machine_of(const struct bw_session *session,
     return machine;
 }
 
+struct shmem_machine shmem_machine_to_plan(const struct bw_gpus *gpus, int ranks)
+{
+    struct shmem_machine machine = {.ranks = ranks, .sm_count = 132, .has_bulk = true};
+
+    for (int i = 0; gpus != NULL && i < gpus->count && i < ranks; i++) {
+        const int sm_count = gpus->gpus[i].sm_count;
+
+        machine.sm_count = i == 0 || sm_count < machine.sm_count ? sm_count : machine.sm_count;
+        machine.has_bulk &= bw_kernel_has_bulk(&gpus->gpus[i]);
+        if (!gpus->gpus[i].has_multicast) {
+            machine.no_multicast = "not all of these GPUs have multicast";
+        }
+    }
+    return machine;
+}
+
 /* The next size after `bytes`; 0 after the last. */
 uint64_t shmem_next_bytes(const struct bw_operator *row, const struct bw_shmem_request *request,
                           double *bytes)
@@ -219,41 +235,4 @@ char *bw_shmem_waiver(const struct bw_session *session, const struct bw_operator
     free(c);
     /* Last: for what cannot be as it was asked for, nothing is shared either. */
     return reason == NULL && is_shared ? bw_session_unshared(session) : reason;
-}
-
-enum bw_status bw_shmem_print_plan(const struct bw_operator *row,
-                                   const struct bw_shmem_request *request, int ranks, FILE *out)
-{
-    const struct shmem_machine machine = {
-        .ranks = ranks, .sm_count = 132, .has_bulk = true, .no_multicast = request->no_multicast};
-    struct shmem_case *c = calloc(1, sizeof(*c));
-    struct shmem_program program = {.c = c};
-    char *reason = NULL;
-    enum bw_status st = BW_OK;
-
-    if (c == NULL) {
-        return bw_errno("no memory for a plan");
-    }
-    reason = shmem_case_set(c, row, request, &machine, request->bytes_min, 0);
-    for (int kind = PROGRAM_E2E; reason == NULL && kind <= PROGRAM_STAGING; kind++) {
-        struct bw_plan plan = {0};
-
-        if (kind == PROGRAM_STAGING && !shmem_has_staging(c)) {
-            break;
-        }
-        program.kind = (enum shmem_program_kind)kind;
-        TRY(shmem_plan_build(&plan, c, &program));
-        shmem_plan_print(&plan, c, program.kind, out);
-        bw_plan_free(&plan);
-    }
-    if (reason != NULL) {
-        bw_note("%s: nothing to run on %d GPU%s: %s", row->tc.name, ranks, ranks == 1 ? "" : "s",
-                reason);
-    } else if (c->profile_mode != PROFILE_OFF) {
-        shmem_plan_print_frames(c, out);
-    }
-out:
-    free(reason);
-    free(c);
-    return st;
 }
