@@ -24,7 +24,8 @@ enum bw_baseline_class bw_baseline_class_for(enum bw_placement placement);
 
 enum { BW_BASELINE_REASON = 240 };
 
-/* One way: microseconds of an iteration, medians over samples. Zeroed is "not measured". */
+/* One way: microseconds of an iteration, medians over samples, or means where those are asked for.
+ * Zeroed is "not measured". */
 struct bw_baseline_taken {
     bool is_there;
     double us; /* of the slowest rank */

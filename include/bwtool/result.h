@@ -97,7 +97,7 @@ struct bw_run {
     int rank_count;          /* 1 in one process                                        */
     bool is_host_only;       /* no GPU in this machine: host testcases ran instead      */
     bool is_simulated;       /* a device's name starts with "Simulated"                 */
-    bool verbose, use_mean;
+    bool verbose;
     struct bw_sampling sampling;
     struct bw_device_info *devices;
     int device_count;

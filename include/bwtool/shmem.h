@@ -22,7 +22,7 @@ struct bw_shmem_point {
     bool has_pdl;
     int ranks;
     struct bw_stats e2e_us, kernel_us;    /* of the slowest rank, a mean over the iterations */
-    double *rank_e2e_us, *rank_kernel_us; /* medians, by rank; the point's own */
+    double *rank_e2e_us, *rank_kernel_us; /* by rank; the point's own */
     double mean_e2e_us, mean_kernel_us;   /* over ranks */
     double staging_us;                    /* placement B: the copy alone; NAN else */
     unsigned long long iterations;        /* in a sample */

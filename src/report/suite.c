@@ -81,7 +81,7 @@ static void put_environment(FILE *out, const struct bw_run *run)
     }
     put_gpus(out, run);
     (void)snprintf(text, sizeof(text), "%s over samples, of the slowest PE; see 3.2",
-                   run->use_mean ? "mean" : "median");
+                   run->sampling.use_mean ? "mean" : "median");
     put_field(out, "repeats", text);
     put_sizes(out, run);
     (void)snprintf(text, sizeof(text), "%d", run->exit_status);

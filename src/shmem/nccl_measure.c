@@ -99,14 +99,15 @@ static void set_reason(char *reason, const char *text)
 static void read_crew(const struct bw_crew *crew, struct bw_baseline_taken *taken)
 {
     const double each = (double)crew->copies * 1e3;
+    const bool use_mean = crew->sampling->use_mean;
     const struct bw_stats whole = bw_series_stats(&crew->whole);
 
     for (size_t i = 0; i < crew->launch->lane_count; i++) {
         const struct bw_stats one = bw_series_stats(&crew->series[i]);
 
-        taken->rank_us[i] = one.median / each;
+        taken->rank_us[i] = (use_mean ? one.mean : one.median) / each;
     }
-    taken->us = (crew->sampling->use_mean ? whole.mean : whole.median) / each;
+    taken->us = (use_mean ? whole.mean : whole.median) / each;
     taken->min_us = whole.min / each;
     taken->max_us = whole.max / each;
     taken->cv = whole.cv;

@@ -256,7 +256,7 @@ enum bw_status shmem_take_all(struct shmem_case *c, const struct bw_sampling *sa
 /* What one program took: microseconds an iteration, of the slowest rank and of each. */
 struct shmem_taken {
     struct bw_stats us;
-    double *rank_us; /* medians, the caller's to free */
+    double *rank_us; /* the caller's to free */
     double mean_us;  /* over ranks */
     unsigned long long iterations;
 };

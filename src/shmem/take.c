@@ -35,6 +35,11 @@ static enum bw_status stats_of(const struct shmem_case *c, const struct bw_crew 
                : bw_errno("no memory for the order of %zu samples", series->count);
 }
 
+static double value_of(const struct bw_stats *stats, const struct bw_sampling *sampling)
+{
+    return sampling->use_mean ? stats->mean : stats->median;
+}
+
 static enum bw_status read_crew(const struct shmem_case *c, const struct bw_crew *crew,
                                 struct shmem_taken *taken)
 {
@@ -51,8 +56,8 @@ static enum bw_status read_crew(const struct shmem_case *c, const struct bw_crew
         struct bw_stats one = {0};
 
         TRY(stats_of(c, crew, &crew->series[i], &one));
-        taken->rank_us[i] = one.median;
-        taken->mean_us += one.median / (double)lanes;
+        taken->rank_us[i] = value_of(&one, crew->sampling);
+        taken->mean_us += taken->rank_us[i] / (double)lanes;
     }
     for (int r = (int)lanes; r < c->ranks; r++) {
         taken->rank_us[r] = NAN;
@@ -98,7 +103,7 @@ static enum bw_status take_programs_all(struct shmem_case *c, const struct bw_sa
     TRY(shmem_take_program_all(c, PROGRAM_KERNEL, sampling, &kernel));
     if (shmem_has_staging(c)) {
         TRY(shmem_take_program_all(c, PROGRAM_STAGING, sampling, &staging));
-        point->staging_us = staging.us.median;
+        point->staging_us = value_of(&staging.us, sampling);
     }
     point->kernel_us = kernel.us;
     point->mean_kernel_us = kernel.mean_us;
@@ -113,11 +118,6 @@ out:
     free(e2e.rank_us);
     free(staging.rank_us);
     return st;
-}
-
-static double value_of(const struct bw_stats *stats, const struct bw_sampling *sampling)
-{
-    return sampling->use_mean ? stats->mean : stats->median;
 }
 
 static void set_figures(const struct shmem_case *c, const struct bw_sampling *sampling, double peak,

@@ -73,6 +73,16 @@ all_faults_seen <"$root/tests/operator_faults.txt"
     python3 "$root/tests/cli/operators_json.py" "$work/out" 4 2>&1
 } | verdict "JSON: the figures of a case follow from one another"
 
+{ # One rank issues it: its own time is the slowest one's.
+    run -g 2 -x 'jitter 0.3' -- -j -m -i 7 --loopCount 1 -t shmem_put -b 64K
+    python3 -c 'import json, sys
+case = json.load(open(sys.argv[1]))["bwtool"]["testcases"][0]["operator"]["cases"][0]
+slowest, own = case["kernel_us_slowest_rank"], case["kernel_us_of_ranks"][0]
+if slowest["mean"] == slowest["median"] or abs(own / slowest["mean"] - 1) > 1e-9 \
+        or abs(case["kernel_us"] / slowest["mean"] - 1) > 1e-9:
+    print(own, case["kernel_us"], slowest)' "$work/out" 2>&1
+} | verdict "-m: the ranks' own times are means, too"
+
 {
     on 2 --dry-run -t shmem_all_reduce_two_shot shmem_put -b 64K
     expect 0 $?

@@ -94,8 +94,9 @@ check "what did not run says so, and has no numbers" \
 run -g 0 -- --suite shmem
 check "without a GPU the exit status is 3" is 3
 check "without a GPU the gates say so" out 'gate not met \| .*no usable GPU'
-suite 1
+suite 1 -m
 check "one GPU: what needs two is waived" is 0
+check "means are not called medians" out '^\| repeats \| mean over samples'
 
 while read -r words; do
     # shellcheck disable=SC2086 # words
