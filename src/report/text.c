@@ -152,6 +152,19 @@ static void print_not_run(const struct bw_testcase_result *result)
     free(reason);
 }
 
+/* Its tables; its matrix, which is one column of them, only as a perf line. */
+static void print_operator(struct bw_report *report, const struct bw_testcase_result *result,
+                           bool is_perf)
+{
+    if (report->run->verbose) {
+        bw_text_state(report->out, result);
+    }
+    report->is_incomplete |= !bw_text_operator(report->out, result);
+    for (int m = 0; is_perf && m < result->matrix_count; m++) {
+        print_summary(report, result, &result->matrices[m], true);
+    }
+}
+
 static void print_testcase(struct bw_report *report, const struct bw_testcase_result *result,
                            bool is_perf)
 {
@@ -168,11 +181,8 @@ static void print_testcase(struct bw_report *report, const struct bw_testcase_re
     case VERDICT_PASSED:
     case VERDICT_FAILED:
     case VERDICT_UNRELIABLE:
-        if (result->shmem != NULL && !is_perf) {
-            if (report->run->verbose) {
-                bw_text_state(report->out, result);
-            }
-            report->is_incomplete |= !bw_text_operator(report->out, result);
+        if (result->shmem != NULL) {
+            print_operator(report, result, is_perf);
             break;
         }
         if (report->run->verbose) {

@@ -68,6 +68,14 @@ all_faults_seen <"$root/tests/operator_faults.txt"
 } | verdict "[PERF] lines have their keys in order, one a rank"
 
 {
+    on 2 --perf -t shmem_all_gather -b 2K
+    cp "$work/out" "$work/as_text"
+    on 2 -F perf --perf -t shmem_all_gather -b 2K
+    diff -B "$work/as_text" <(grep -v '^&&&& PERF ' "$work/out")
+    [ "$(grep -cE '^&&&& PERF shmem_all_gather [0-9.]+ \+GB/s$' "$work/out")" -eq 1 ] || cat "$work/out"
+} | verdict "-F perf has the tables and lines of an operator, and its sum"
+
+{
     on 4 -j -t shmem_all_reduce shmem_reduce_scatter shmem_put shmem_barrier -b 64K --ctas 4 8
     expect 0 $?
     python3 "$root/tests/cli/operators_json.py" "$work/out" 4 2>&1
