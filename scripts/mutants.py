@@ -6,9 +6,9 @@ usage: mutants.py BUILD_FOLDER [--only PATTERN] | --stale
 
 BUILD_FOLDER holds the simulated driver and the kernels' image. Each fault is
 an edit of one file in a scratch copy, of which each core has one: what needs to
-be is built anew, then run the folder's unit tests and a short set of golden
-command lines. With --only, only faults whose file or edit the pattern matches.
---stale only names those whose line is not in the sources any longer.
+be is built anew, then run the folder's unit tests, or the check of all kernels,
+and a short set of golden command lines. With --only, only faults whose file or
+edit the pattern matches. --stale only names those whose line is not in the sources any longer.
 """
 
 import os
@@ -24,6 +24,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GOLDEN = ("^(dry_run_4|text_2|json_2|verbose|waived_json|partial_peer|unequal_ways|operators|"
           "error_.*|fault_.*)$")
 
+# The kernels have no unit tests: as the GPUs' they are run by this program, on the simulated one.
+KERNELS = "kernels_check"
+
 # File, what stands there, what stands there instead, unit tests.
 FAULTS = [
     ("src/plan/plan.c", "to_col ? row : col, .dst = to_col ? col : row",
@@ -36,6 +39,9 @@ FAULTS = [
     ("src/plan/plan.c", "b->peer == NULL ||", "true ||", "plan"),
     ("src/plan/plan.c", "if (o != c) {", "if (o > c) {", "plan"),
     ("src/plan/plan.c", "b->plan->launch_count--;", "(void)b;", "plan"),
+    ("src/plan/plan.c", "(size_t)issuer * (size_t)b->ends + (size_t)other",
+     "(size_t)other * (size_t)b->ends + (size_t)issuer", "plan"),  # the wrong one's access
+    ("src/measure/state.c", "gpu->is_owed |= gpu->is_used;", ";", "late"),  # errors not asked for
     ("src/measure/stats.c", "tail > 0.025", "tail > 0.05", "stats"),
     ("src/measure/stats.c", "low + 1 < n ? low + 1 : low", "low", "stats"),
     ("src/measure/stats.c", "(double)(n - 1));\n}", "(double)n);\n}", "stats"),
@@ -94,6 +100,18 @@ FAULTS = [
     ("src/world/pass.c", "st == BW_OK && their_bytes != bytes", "st == BW_OK && their_bytes == 0",
      "pass"),
     ("src/world/pass.c", "return service.st > st ? service.st : st", "return st", "pass"),
+    ("kernels/copy.cu", "        copy_tail(dst, src, bytes, thread, threads);\n        bw_forget();",
+     "        bw_forget();", KERNELS),  # a dropped tail
+    ("kernels/copy.cu", "vectors / run + 1;", "vectors / run;", KERNELS),  # a short last run
+    ("kernels/copy.cu", "copy_until_done<Reverse>(rev_dst, rev_src",
+     "copy_until_done<Reverse>(fwd_dst, fwd_src", KERNELS),  # the wrong way back
+    ("kernels/pattern.cu", "offset + k < *first ? offset + k : *first", "offset + k", KERNELS),
+    ("kernels/pattern.cu", "i < bytes; i += bw_threads()) {\n        compare(",
+     "i + 1 < bytes; i += bw_threads()) {\n        compare(", KERNELS),  # the last byte unseen
+    ("kernels/chase.cu", "got != expected", "got > expected", KERNELS),
+    ("kernels/oneway.cu", "src + i) << (i % 4 * 8);", "src + i);", KERNELS),
+    ("kernels/shmem_tiles.cu", "r = 1; r < a.ranks; r++) {\n            shmem_load_batch",
+     "r = 2; r < a.ranks; r++) {\n            shmem_load_batch", KERNELS),  # a rank left out
 ]
 
 
@@ -106,24 +124,35 @@ class Scratch:
     def __init__(self, folder, build):
         self.source = os.path.join(folder, "source")
         self.build = os.path.join(folder, "build")
+        self.sound = os.path.join(build, "sim")
         skip = shutil.ignore_patterns("build*", ".git")
         shutil.copytree(ROOT, self.source, ignore=skip)
         image = os.path.join(build, "kernels.fatbin")
         call(["cmake", "-S", self.source, "-B", self.build, "-DBWTOOL_TESTS=ON",
               "-DCMAKE_BUILD_TYPE=Debug", f"-DBWTOOL_FATBIN={image}"])
         for name in ("libcuda.so.1", "libnvidia-ml.so.1", "libsimhost.so", "topology"):
-            shutil.copy(os.path.join(build, "sim", name), os.path.join(self.build, "sim", name))
+            self.take_sound(name)
 
-    def make(self, tests):
-        names = ["bwtool"] + [f"{t}_test" for t in tests]
-        return call(["make", "-C", self.build, *names]) == 0
+    def take_sound(self, name):
+        shutil.copy(os.path.join(self.sound, name), os.path.join(self.build, "sim", name))
+
+    def make(self, tests, more=()):
+        names = [t if t == KERNELS else f"{t}_test" for t in tests]
+        return call(["make", "-C", self.build, "bwtool", *names, *more]) == 0
+
+    def does_pass(self, test):
+        if test != KERNELS:
+            return call(["timeout", "60", os.path.join(self.build, "tests", f"{test}_test")]) == 0
+        env = dict(os.environ, LD_LIBRARY_PATH=os.path.join(self.build, "sim"),
+                   SIM_MACHINE=os.path.join(self.source, "tests/sim/machines/four.txt"))
+        program = os.path.join(self.build, "tests/gpu", KERNELS)
+        return call(["timeout", "120", program, "small"], env=env) == 0
 
     def why_caught(self, tests):
         """The first test that fails; None if all pass."""
         for test in tests:
-            program = os.path.join(self.build, "tests", f"{test}_test")
-            if call(["timeout", "60", program]) != 0:
-                return f"unit/{test}_test"
+            if not self.does_pass(test):
+                return test if test == KERNELS else f"unit/{test}_test"
         script = os.path.join(self.source, "tests/cli/golden_test.sh")
         env = dict(os.environ, GOLDEN_ONLY=GOLDEN)
         bwtool = os.path.join(self.build, "bwtool")
@@ -143,9 +172,13 @@ class Scratch:
             return "not to be planted", False
         with open(path, "w", encoding="utf-8") as source:
             source.write(text.replace(old, new, 1))
-        why = self.why_caught(tests) if self.make(tests) else "it cannot be built"
+        is_kernel = KERNELS in tests
+        is_built = self.make(tests, ["simcuda"] if is_kernel else [])
+        why = self.why_caught(tests) if is_built else "it cannot be built"
         with open(path, "w", encoding="utf-8") as source:
             source.write(text)
+        if is_kernel:
+            self.take_sound("libcuda.so.1")
         return why or "not seen", why not in (None, "it cannot be built")
 
 
