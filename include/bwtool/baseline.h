@@ -49,6 +49,7 @@ struct bw_baseline_point {
     char route[160];                        /* then: what makes the same routes again; else "" */
     bool is_checked;                        /* every byte of its output was compared */
     struct bw_baseline_taken taken[BASELINE_CLASSES][BASELINE_MODES];
+    char doubt[BW_BASELINE_REASON];  /* why what was measured is not to be relied on; "" */
     char reason[BW_BASELINE_REASON]; /* why there is nothing at all; "" */
 };
 
@@ -88,11 +89,22 @@ struct bw_shmem_figures bw_baseline_figures(const struct bw_baseline_point *poin
 struct bw_shmem_figures bw_baseline_rank_figures(const struct bw_baseline_point *point, int rank,
                                                  double us);
 
+/* Why nothing is to be held against a class, although it was measured; "" if something is. */
+const char *bw_baseline_doubt(const struct bw_baseline_point *point, enum bw_baseline_class kind);
+
+/*
+ * True if `point` is of what the request has the row measure at its first size, where there are
+ * `ranks` GPUs. Not `is_exact`: of a point that has no size, its reason would be the same.
+ */
+bool bw_baseline_answers(const struct bw_baseline_point *point, const struct bw_operator *row,
+                         const struct bw_shmem_request *request, int ranks, bool is_exact);
+
 /* What makes the same routes again, in one line. */
 void bw_baseline_route_text(const struct bw_route_shape *shape, char *text, size_t room);
 
 struct bw_shmem_result;
-/* Give every point of an operator its baseline, and the verdict that follows from it. */
+/* Give every point of an operator its baseline, and the verdict that follows from it: none from
+ * one that is in doubt. */
 void bw_baseline_join(const struct bw_baseline *baseline, struct bw_shmem_result *result);
 
 /* --- measuring; in the process that is the baseline's own --------------------------------------

@@ -15,6 +15,8 @@
 
 struct bw_compare_result {
     unsigned compared, below; /* pairs */
+    unsigned failed;          /* testcases of the operators' file: not all was measured           */
+    unsigned unreliable;      /* cases: they, or their partners, are in doubt, and not judged     */
     unsigned refused;         /* cases that have no partner of the same size, dtype, ranks, class */
 };
 

@@ -64,6 +64,23 @@ static size_t count_measured(const struct bw_baseline *baseline)
     return count;
 }
 
+static void warn_of_doubts(const struct bw_baseline *baseline)
+{
+    const char *first = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < baseline->count; i++) {
+        if (baseline->points[i].doubt[0] != '\0') {
+            first = first == NULL ? baseline->points[i].doubt : first;
+            count++;
+        }
+    }
+    if (count > 0) {
+        bw_warn("the NCCL baseline is unreliable at %zu of %zu points: %s", count, baseline->count,
+                first);
+    }
+}
+
 static void take(const struct bw_options *options, struct bw_run *run)
 {
     struct bw_baseline *baseline = run->baseline;
@@ -79,6 +96,7 @@ static void take(const struct bw_options *options, struct bw_run *run)
             bw_warn("the NCCL baseline is %s: %s", what, baseline->reason);
         }
     }
+    warn_of_doubts(baseline);
     if (!baseline->is_alone && count_measured(baseline) > 0) {
         baseline->settle_s = settle_s;
         bw_verbose("NCCL %s is measured; the GPUs are left alone for %.0f s", baseline->version,
@@ -127,41 +145,83 @@ static void fill_cell(const struct bw_baseline_point *point, struct bw_cell *cel
     cell->is_present = true;
     cell->copies = taken->iterations;
     cell->seconds = taken->us * 1e-6 * (double)taken->iterations * taken->samples;
+    if (point->doubt[0] != '\0') {
+        cell->is_doubtful = true;
+        cell->doubt = strdup(point->doubt);
+    }
 }
 
-/* Its process ended while it measured the operator, as far as is known: points may be missing. */
-static bool is_cut_short(const struct bw_baseline *baseline, enum bw_shmem_op op)
+/*
+ * Its process ended while it measured the operator, as far as is known: points may be missing. Of
+ * a suite's case, which has one, that is seen.
+ */
+static bool is_cut_short(const struct bw_baseline *baseline, const struct bw_testcase *tc,
+                         const struct bw_suite_case *suite)
 {
-    return baseline->reason[0] != '\0' && baseline->count > 0 &&
-           baseline->points[baseline->count - 1].op == op;
+    return suite == NULL && baseline->reason[0] != '\0' && baseline->count > 0 &&
+           baseline->points[baseline->count - 1].op == bw_operator_of(tc)->op;
 }
 
-/* The first reason of an operator of which no point could even be begun; NULL if there is none. */
-static const char *why_no_point(const struct bw_baseline *baseline, enum bw_shmem_op op)
+/* The points that stand for a testcase: all of its operator, but of a suite's case its own. */
+struct chosen {
+    const struct bw_baseline_point **points; /* the caller frees them */
+    size_t count;
+};
+
+static enum bw_status choose(const struct bw_options *options, const struct bw_run *run,
+                             const struct bw_testcase *tc, const struct bw_suite_case *suite,
+                             struct chosen *chosen)
 {
-    const char *reason = NULL;
+    const struct bw_operator *row = bw_operator_of(tc);
+    const struct bw_shmem_request request = bw_operator_request(options, suite);
+    const struct bw_baseline *baseline = run->baseline;
 
-    for (size_t i = 0; i < baseline->count; i++) {
-        const struct bw_baseline_point *point = &baseline->points[i];
+    *chosen = (struct chosen){.points = calloc(baseline->count + 1, sizeof(*chosen->points))};
+    if (chosen->points == NULL) {
+        return bw_errno("no memory for NCCL's points of %s", tc->name);
+    }
+    for (int is_exact = 1; is_exact >= 0 && chosen->count == 0; is_exact--) {
+        for (size_t i = 0; i < baseline->count; i++) {
+            const struct bw_baseline_point *point = &baseline->points[i];
 
-        if (point->op == op && point->reason[0] == '\0') {
-            return NULL; /* it was measured, or that failed */
-        }
-        if (point->op == op && reason == NULL) {
-            reason = point->reason;
+            if (suite == NULL
+                    ? point->op == row->op
+                    : bw_baseline_answers(point, row, &request, run->device_count, is_exact != 0)) {
+                chosen->points[chosen->count++] = point;
+            }
         }
     }
-    return is_cut_short(baseline, op) ? NULL : reason;
+    return BW_OK;
+}
+
+/* The first reason of a testcase of which no point could even be begun; NULL if there is none. */
+static const char *why_no_point(const struct bw_baseline *baseline, const struct bw_testcase *tc,
+                                const struct bw_suite_case *suite, const struct chosen *chosen)
+{
+    if (baseline->is_absent) {
+        return baseline->reason;
+    }
+    for (size_t i = 0; i < chosen->count; i++) {
+        if (chosen->points[i]->reason[0] == '\0') {
+            return NULL; /* it was measured, or that failed */
+        }
+    }
+    return chosen->count == 0 || is_cut_short(baseline, tc, suite) ? NULL
+                                                                   : chosen->points[0]->reason;
 }
 
 char *bw_baseline_waiver(const struct bw_options *options, const struct bw_run *run,
                          const struct bw_testcase *tc, const struct bw_suite_case *suite)
 {
-    const struct bw_baseline *baseline = run->baseline;
-    const char *why =
-        baseline->is_absent ? baseline->reason : why_no_point(baseline, bw_operator_of(tc)->op);
+    struct chosen chosen;
+    const char *why = NULL;
     char *misuse = NULL;
 
+    if (choose(options, run, tc, suite, &chosen) != BW_OK) {
+        return NULL; /* it is found out once more, and fails then */
+    }
+    why = why_no_point(run->baseline, tc, suite, &chosen);
+    free(chosen.points);
     if (why == NULL || bw_operator_is_misuse(options, tc, suite, &misuse)) {
         free(misuse);
         return NULL;
@@ -196,11 +256,11 @@ static enum bw_status fail_alone(const struct bw_baseline *baseline,
 }
 
 /* The one matrix. */
-static enum bw_status shape(const struct bw_baseline *baseline, struct bw_testcase_result *result)
+static enum bw_status shape(const struct bw_baseline *baseline, const struct chosen *chosen,
+                            struct bw_testcase_result *result)
 {
     const enum bw_shmem_op op = bw_operator_of(result->tc)->op;
     struct bw_matrix *matrix = &result->matrices[0];
-    int row = 0;
 
     result->matrix_count = 1;
     matrix->suffix = "_nccl"; /* so that nobody takes it for the operator's own value */
@@ -208,29 +268,28 @@ static enum bw_status shape(const struct bw_baseline *baseline, struct bw_testca
                    "%s by NCCL on plain memory, kernel bus bandwidth (GB/s)",
                    bw_shmem_formula(op)->name);
     matrix->cols = 1;
-    matrix->cells = calloc(baseline->count + 1, sizeof(*matrix->cells));
-    matrix->row_labels = calloc(baseline->count + 1, sizeof(*matrix->row_labels));
+    matrix->cells = calloc(chosen->count + 1, sizeof(*matrix->cells));
+    matrix->row_labels = calloc(chosen->count + 1, sizeof(*matrix->row_labels));
     if (matrix->cells == NULL || matrix->row_labels == NULL) {
         return bw_errno("no memory for the results of %s", result->name);
     }
-    for (size_t i = 0; i < baseline->count; i++) {
-        if (baseline->points[i].op != op) {
-            continue;
-        }
-        fill_cell(&baseline->points[i], &matrix->cells[row]);
-        if (matrix->cells[row].status != BW_OK) {
+    for (size_t i = 0; i < chosen->count; i++) {
+        const struct bw_baseline_point *point = chosen->points[i];
+
+        fill_cell(point, &matrix->cells[i]);
+        if (matrix->cells[i].status != BW_OK) {
             bw_error("%s, %llu bytes: NCCL gave no value: %s", result->name,
-                     (unsigned long long)baseline->points[i].payload_bytes,
-                     bw_baseline_reason(&baseline->points[i], BASELINE_PLAIN));
+                     (unsigned long long)point->payload_bytes,
+                     bw_baseline_reason(point, BASELINE_PLAIN));
         }
-        matrix->row_labels[row] = bw_operator_size_text(baseline->points[i].payload_bytes);
-        matrix->rows = ++row;
-        if (matrix->row_labels[row - 1] == NULL) {
+        matrix->row_labels[i] = bw_operator_size_text(point->payload_bytes);
+        matrix->rows = (int)i + 1;
+        if (matrix->row_labels[i] == NULL) {
             return bw_errno("no memory for the results of %s", result->name);
         }
     }
-    return row == 0 ? fail_alone(baseline, result, "was not measured")
-           : is_cut_short(baseline, op)
+    return chosen->count == 0 ? fail_alone(baseline, result, "was not measured")
+           : is_cut_short(baseline, result->tc, result->suite)
                ? fail_alone(baseline, result, "may not have been measured to the end")
                : BW_OK;
 }
@@ -238,11 +297,23 @@ static enum bw_status shape(const struct bw_baseline *baseline, struct bw_testca
 enum bw_status bw_baseline_report_alone(const struct bw_options *options, const struct bw_run *run,
                                         struct bw_testcase_result *result)
 {
+    struct chosen chosen;
+    enum bw_status st = BW_OK;
+
+    TRY(choose(options, run, result->tc, result->suite, &chosen));
+    if (why_no_point(run->baseline, result->tc, result->suite, &chosen) != NULL) {
+        free(chosen.points);
+        return fail_alone(run->baseline, result, "could not be waived for want of memory");
+    }
     result->shmem = calloc(1, sizeof(*result->shmem));
     if (result->shmem == NULL) {
+        free(chosen.points);
         return bw_errno("no memory for the results of %s", result->name);
     }
     result->shmem->has_perf_lines = options->perf;
     bw_baseline_join(run->baseline, result->shmem);
-    return shape(run->baseline, result);
+    st = shape(run->baseline, &chosen, result);
+    free(chosen.points);
+out:
+    return st;
 }

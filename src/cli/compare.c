@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_USAGE = 2, EXIT_BELOW = 4 };
+enum { EXIT_USAGE = 2, EXIT_BELOW = 4, EXIT_UNRELIABLE = 5 };
 
 int bw_compare(const struct bw_options *options)
 {
@@ -28,10 +28,18 @@ int bw_compare(const struct bw_options *options)
     if (st != BW_OK) {
         return st == BW_ERR_USAGE ? EXIT_USAGE : EXIT_FAILURE;
     }
+    if (result.failed > 0) {
+        return EXIT_FAILURE;
+    }
     if (result.refused > 0) {
         bw_error("--compare: %u of %u cases have no partner that is like them", result.refused,
                  result.refused + result.compared);
         return EXIT_USAGE;
     }
-    return result.below > 0 ? EXIT_BELOW : EXIT_SUCCESS;
+    if (result.unreliable > 0) {
+        bw_warn(
+            "--compare: %u cases are unreliable on one side, and not judged: measure them again",
+            result.unreliable);
+    }
+    return result.below > 0 ? EXIT_BELOW : result.unreliable > 0 ? EXIT_UNRELIABLE : EXIT_SUCCESS;
 }

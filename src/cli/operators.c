@@ -112,6 +112,27 @@ char *bw_operator_size_text(uint64_t bytes)
     return bw_text_format("%llu%s", (unsigned long long)bytes, units[unit]);
 }
 
+/* Takes the text over; it replaces what was said before. */
+static void doubt_cell(struct bw_cell *cell, char *text)
+{
+    free(cell->doubt);
+    cell->doubt = text;
+    cell->is_doubtful = true;
+}
+
+/* A value without a verdict that can be relied on, where that was to come from the baseline. */
+static void doubt_baseline(const struct bw_shmem_point *point, struct bw_cell *cell)
+{
+    const char *doubt =
+        point->baseline == NULL
+            ? ""
+            : bw_baseline_doubt(point->baseline, bw_baseline_class_for(point->placement));
+
+    if (cell->is_present && doubt[0] != '\0') {
+        doubt_cell(cell, bw_text_format("its baseline: %s", doubt));
+    }
+}
+
 /* What the point is worth in the one matrix: its bus bandwidth, or its latency in ns. */
 static void fill_cell(const struct bw_shmem_point *point, struct bw_cell *cell)
 {
@@ -133,6 +154,7 @@ static void fill_cell(const struct bw_shmem_point *point, struct bw_cell *cell)
                                      : f->kernel_algo_gb_per_s;
     cell->is_present = isfinite(cell->value) && cell->value > 0;
     cell->seconds = f->kernel_us * 1e-6 * (double)point->iterations * (double)point->kernel_us.n;
+    doubt_baseline(point, cell);
 }
 
 static enum bw_status shape(struct bw_testcase_result *result)
@@ -247,10 +269,34 @@ static void doubt_all(struct bw_session *session, enum bw_status st,
     }
     for (int i = 0; i < matrix->rows; i++) {
         if (matrix->cells[i].is_present) {
-            matrix->cells[i].is_doubtful = true;
-            matrix->cells[i].doubt = strdup(spoiled);
+            doubt_cell(&matrix->cells[i], strdup(spoiled));
         }
     }
+}
+
+/* Exit status 4 has a line of its own, whatever the format. */
+static void warn_if_below(const struct bw_session *session, const struct bw_testcase_result *result)
+{
+    const struct bw_shmem_point *first = NULL;
+    size_t count = 0;
+    char *size = NULL;
+
+    for (size_t i = 0; i < result->shmem->count; i++) {
+        const struct bw_shmem_point *p = &result->shmem->points[i];
+
+        if (p->status == BW_OK && p->pass == SHMEM_BELOW) {
+            first = first == NULL ? p : first;
+            count++;
+        }
+    }
+    if (count == 0 || !bw_world_is_root(session->world)) {
+        return;
+    }
+    size = bw_operator_size_text(first->figures.payload_bytes);
+    bw_warn("%s: below its threshold in %zu of %zu cases, first at %s: %.2f GB/s on the bus",
+            result->name, count, result->shmem->count, size != NULL ? size : "?",
+            first->figures.kernel_bus_gb_per_s);
+    free(size);
 }
 
 enum bw_status bw_operator_run(struct bw_session *session, const struct bw_options *options,
@@ -272,6 +318,7 @@ enum bw_status bw_operator_run(struct bw_session *session, const struct bw_optio
     shaped = shape(result);
     st = st != BW_OK ? st : shaped;
     doubt_all(session, st, result);
+    warn_if_below(session, result);
     return st;
 }
 

@@ -11,21 +11,23 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A point of the run beside its baseline. */
+/* A point of the run beside its baseline. `doubt` is its own; "" */
 static void compare_point(struct bw_comparison *row, const struct bw_shmem_result *shmem,
-                          const struct bw_shmem_point *p)
+                          const struct bw_shmem_point *p, const char *doubt)
 {
     const struct bw_baseline *baseline = shmem->baseline;
 
     *row = (struct bw_comparison){.placement = p->placement, .shmem = p->figures};
+    (void)snprintf(row->doubt, sizeof(row->doubt), "%s", doubt);
     bw_comparison_name(row, p->row->op, p->figures.payload_bytes, p->dtype, p->ranks);
     bw_comparison_set(row, p->baseline,
                       baseline->reason[0] != '\0' ? baseline->reason : "it has no such case");
     row->pass = p->pass; /* of GPUs that were not well none is judged */
 }
 
-bool bw_text_baseline(FILE *out, const struct bw_shmem_result *shmem)
+bool bw_text_baseline(FILE *out, const struct bw_testcase_result *result)
 {
+    const struct bw_shmem_result *shmem = result->shmem;
     struct bw_comparison *rows = calloc(shmem->count + 1, sizeof(*rows));
     size_t count = 0;
 
@@ -35,7 +37,9 @@ bool bw_text_baseline(FILE *out, const struct bw_shmem_result *shmem)
     }
     for (size_t i = 0; i < shmem->count; i++) {
         if (shmem->points[i].status == BW_OK) {
-            compare_point(&rows[count++], shmem, &shmem->points[i]);
+            const char *doubt = bw_operator_doubt(result, i);
+
+            compare_point(&rows[count++], shmem, &shmem->points[i], doubt != NULL ? doubt : "");
         }
     }
     bw_text_comparison(out, rows, count, shmem->baseline->version);
@@ -122,7 +126,7 @@ json_t *bw_json_case_baseline(const struct bw_shmem_result *shmem, const struct 
     if (shmem->baseline == NULL || p->status != BW_OK) {
         return json_null();
     }
-    compare_point(&row, shmem, p);
+    compare_point(&row, shmem, p, ""); /* its own is told beside this */
     return bw_json_comparison(&row);
 }
 

@@ -10,7 +10,6 @@
 #include "bwtool/baseline_json.h"
 #include "bwtool/log.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,14 +20,8 @@ struct file {
     struct bw_baseline baseline; /* of all its operators */
     size_t cases;                /* of operators that ran */
     size_t left_out;             /* and those that did not */
+    size_t failed;               /* testcases of operators that failed, or could not be run */
 };
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text != NULL ? text : "";
-}
 
 /* Calls `take` for each member of each testcase's list of that name. */
 typedef enum bw_status take_member(void *to, const json_t *member);
@@ -80,6 +73,19 @@ static enum bw_status count_case(void *to, const json_t *member)
     return BW_OK;
 }
 
+static void count_failed(struct file *file)
+{
+    const json_t *testcases = json_object_get(file->root, "testcases");
+
+    for (size_t i = 0; i < json_array_size(testcases); i++) {
+        const json_t *testcase = json_array_get(testcases, i);
+        const char *verdict = bw_json_text_of(testcase, "verdict");
+
+        file->failed += bw_operator_find(bw_json_text_of(testcase, "name")) >= 0 &&
+                        (strcmp(verdict, "failed") == 0 || strcmp(verdict, "not_run") == 0);
+    }
+}
+
 static enum bw_status open_file(struct file *file, const char *name)
 {
     json_error_t error;
@@ -98,6 +104,7 @@ static enum bw_status open_file(struct file *file, const char *name)
     }
     TRY(for_each(file, "baselines", take_point, file));
     TRY(for_each(file, "cases", count_case, file));
+    count_failed(file);
 out:
     return st;
 }
@@ -116,8 +123,8 @@ static enum bw_status check_gpus(const struct file *a, const struct file *b)
     const size_t count = json_array_size(ours);
 
     for (size_t i = 0; i < count && i < json_array_size(theirs); i++) {
-        const char *name = text_of(json_array_get(ours, i), "name");
-        const char *other = text_of(json_array_get(theirs, i), "name");
+        const char *name = bw_json_text_of(json_array_get(ours, i), "name");
+        const char *other = bw_json_text_of(json_array_get(theirs, i), "name");
 
         if (strcmp(name, other) != 0) {
             bw_error("--compare: other GPUs: GPU %zu is '%s' in %s and '%s' in %s", i, name,
@@ -133,83 +140,6 @@ static enum bw_status check_gpus(const struct file *a, const struct file *b)
     return BW_OK;
 }
 
-/* What a case is, to find its partner by. */
-struct wanted {
-    enum bw_shmem_op op;
-    enum bw_shmem_dtype dtype;
-    int ranks;
-    uint64_t payload_bytes;
-    char route[160]; /* dispatch and combine; "" */
-};
-
-/* In what the points of the baseline differ from the case: the nearest one decides. */
-static void say_difference(const struct bw_baseline *baseline, const struct wanted *w, char *reason,
-                           size_t room)
-{
-    static const char *const words[] = {"operator", "number of ranks", "dtype", "size"};
-    size_t most = 0;
-
-    for (size_t i = 0; i < baseline->count; i++) {
-        const struct bw_baseline_point *p = &baseline->points[i];
-        const bool same[] = {p->op == w->op, p->ranks == w->ranks, p->dtype == w->dtype,
-                             p->payload_bytes == w->payload_bytes};
-        size_t alike = 0;
-
-        while (alike < 3 && same[alike]) {
-            alike++;
-        }
-        most = alike > most ? alike : most;
-    }
-    (void)snprintf(reason, room, "the baseline has no case of the same %s", words[most]);
-}
-
-/* As a point of the baseline has it. */
-static void read_route(const json_t *route, struct wanted *w)
-{
-    const json_t *skew = json_object_get(route, "skew");
-    const struct bw_route_shape shape = {
-        .tokens = (uint32_t)json_integer_value(json_object_get(route, "tokens")),
-        .hidden = (uint32_t)json_integer_value(json_object_get(route, "hidden")),
-        .top_k = (uint32_t)json_integer_value(json_object_get(route, "top_k")),
-        .experts = (uint32_t)json_integer_value(json_object_get(route, "experts_per_rank")),
-        .skew = json_is_string(skew) ? BW_ROUTE_ONE_RANK : json_number_value(skew),
-        .seed = (uint64_t)json_integer_value(json_object_get(route, "seed")),
-    };
-
-    w->route[0] = '\0';
-    if (route != NULL) {
-        bw_baseline_route_text(&shape, w->route, sizeof(w->route));
-    }
-}
-
-/* The operator is that of its row. */
-static bool read_case(const json_t *member, struct wanted *w, struct bw_comparison *row)
-{
-    const int index = bw_operator_find(text_of(member, "row"));
-    const json_int_t ranks = json_integer_value(json_object_get(member, "n_pes"));
-    const json_int_t payload = json_integer_value(json_object_get(member, "payload_bytes"));
-    const double e2e_us = json_number_value(json_object_get(member, "e2e_us"));
-    const double kernel_us = json_number_value(json_object_get(member, "kernel_us"));
-    const json_t *peak = json_object_get(member, "peak_bandwidth_GBps");
-    const json_t *factor = json_object_get(member, "bus_factor");
-
-    if (index < 0 || ranks < 1 || ranks > BW_SHMEM_RANKS_MAX || payload < 0 ||
-        !bw_dtype_find(text_of(member, "dtype"), &w->dtype) ||
-        !bw_placement_find(text_of(member, "placement"), &row->placement) || !(kernel_us >= 0) ||
-        !(e2e_us >= 0)) {
-        return false;
-    }
-    w->op = bw_operators[index].op;
-    read_route(json_object_get(member, "route"), w);
-    w->ranks = (int)ranks;
-    w->payload_bytes = (uint64_t)payload;
-    row->shmem = bw_shmem_figures_of(
-        json_is_number(factor) ? json_number_value(factor) : (double)NAN, w->payload_bytes, e2e_us,
-        kernel_us, json_is_number(peak) ? json_number_value(peak) : (double)NAN);
-    bw_comparison_name(row, w->op, w->payload_bytes, w->dtype, w->ranks);
-    return true;
-}
-
 struct joining {
     const struct file *operators, *baseline;
     struct bw_comparison *rows;
@@ -217,55 +147,23 @@ struct joining {
     struct bw_compare_result *result;
 };
 
-static bool has_no_baseline(enum bw_shmem_op op)
-{
-    return op == SHMEM_BARRIER || op == SHMEM_PUT_SIGNAL;
-}
-
 static enum bw_status join_case(void *to, const json_t *member)
 {
     struct joining *j = to;
     struct bw_comparison *row = &j->rows[j->count];
-    const struct bw_baseline_point *point = NULL;
-    struct wanted w;
 
     if (!has_run(member)) {
         return BW_OK;
     }
-    if (!read_case(member, &w, row)) {
+    if (!bw_comparison_read(row, member, &j->baseline->baseline)) {
         bw_error("--compare: %s: a case of its operators is not of the form that bwtool writes",
                  j->operators->name);
         return BW_ERR_USAGE;
     }
     j->count++;
-    point = bw_baseline_find(&j->baseline->baseline, w.op, w.dtype, w.ranks, w.payload_bytes);
-    if (point == NULL && has_no_baseline(w.op)) {
-        bw_comparison_set(row, NULL, "NCCL has nothing like it");
-        return BW_OK;
-    }
-    if (point != NULL && strcmp(point->route, w.route) != 0 && point->reason[0] == '\0') {
-        bw_comparison_set(row, NULL, "the baseline has no case of the same routes");
-        point = NULL;
-    } else if (point == NULL) {
-        bw_comparison_set(row, NULL, "");
-        say_difference(&j->baseline->baseline, &w, row->reason, sizeof(row->reason));
-    } else {
-        bw_comparison_set(row, point, "");
-    }
-    /* A point that says of itself that there is nothing to compare is a partner all the same. */
-    row->is_refused = !row->has_baseline && (point == NULL || point->reason[0] == '\0');
-    if (row->is_refused && point != NULL) {
-        char why[BW_BASELINE_REASON];
-
-        (void)snprintf(why, sizeof(why),
-                       "placement %s is held against %s memory, which it lacks: "
-                       "%.150s",
-                       bw_placement_name(row->placement), bw_baseline_class_name(row->kind),
-                       row->reason);
-        memcpy(row->reason, why, sizeof(why));
-    }
     j->result->refused += row->is_refused;
     j->result->compared += row->has_baseline;
+    j->result->unreliable += !row->is_refused && row->doubt[0] != '\0';
     j->result->below += !row->is_refused && row->pass == SHMEM_BELOW;
     return BW_OK;
 }
@@ -296,7 +194,10 @@ static enum bw_status print_json(const struct joining *j, const char *version, F
     bw_json_set(document, "nccl_version", bw_json_text_or_null(version));
     bw_json_set(document, "compared", json_integer(j->result->compared));
     bw_json_set(document, "below", json_integer(j->result->below));
+    bw_json_set(document, "unreliable", json_integer(j->result->unreliable));
     bw_json_set(document, "refused", json_integer(j->result->refused));
+    bw_json_set(document, "left_out", json_integer((json_int_t)j->operators->left_out));
+    bw_json_set(document, "failed_testcases", json_integer(j->result->failed));
     bw_json_set(document, "comparison", list);
     if (!bw_json_print(out, document)) {
         json_decref(document);
@@ -308,7 +209,8 @@ static enum bw_status print_json(const struct joining *j, const char *version, F
 
 static enum bw_status join(struct joining *j, bool as_json, FILE *out)
 {
-    const char *version = text_of(json_object_get(j->baseline->root, "baseline"), "nccl_version");
+    const char *version =
+        bw_json_text_of(json_object_get(j->baseline->root, "baseline"), "nccl_version");
     enum bw_status st = BW_OK;
 
     if (j->baseline->baseline.count == 0) {
@@ -316,16 +218,21 @@ static enum bw_status join(struct joining *j, bool as_json, FILE *out)
                  "nccl-only -j' (or nccl)");
         return BW_ERR_USAGE;
     }
-    if (j->operators->cases == 0) {
+    j->result->failed = (unsigned)j->operators->failed;
+    if (j->operators->cases == 0 && j->operators->failed == 0) {
         bw_error("--compare: %s has no operator that was measured", j->operators->name);
         return BW_ERR_USAGE;
     }
     TRY(check_gpus(j->operators, j->baseline));
+    if (j->operators->failed > 0) {
+        bw_error("--compare: %zu testcases of %s failed, or were not run: not all was measured",
+                 j->operators->failed, j->operators->name);
+    }
     if (j->operators->left_out > 0) {
-        bw_warn("--compare: %zu cases of %s failed or did not run: they are left out",
+        bw_warn("--compare: %zu cases of %s have no value: they are left out",
                 j->operators->left_out, j->operators->name);
     }
-    j->rows = calloc(j->operators->cases, sizeof(*j->rows));
+    j->rows = calloc(j->operators->cases + 1, sizeof(*j->rows));
     if (j->rows == NULL) {
         return bw_errno("no memory for %zu cases", j->operators->cases);
     }

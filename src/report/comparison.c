@@ -16,6 +16,14 @@ void bw_comparison_name(struct bw_comparison *row, enum bw_shmem_op op, uint64_t
                    bw_dtype_name(dtype), ranks);
 }
 
+/* What is said of the operator itself comes first. */
+static void add_doubt(struct bw_comparison *row, const char *doubt)
+{
+    if (row->doubt[0] == '\0' && doubt[0] != '\0') {
+        (void)snprintf(row->doubt, sizeof(row->doubt), "its baseline: %.200s", doubt);
+    }
+}
+
 void bw_comparison_set(struct bw_comparison *row, const struct bw_baseline_point *point,
                        const char *reason)
 {
@@ -29,6 +37,7 @@ void bw_comparison_set(struct bw_comparison *row, const struct bw_baseline_point
         if (taken != NULL) {
             row->has_baseline = true;
             row->baseline = bw_baseline_figures(point, taken->us);
+            add_doubt(row, bw_baseline_doubt(point, row->kind));
         } else {
             (void)snprintf(row->reason, sizeof(row->reason), "%s",
                            bw_baseline_reason(point, row->kind));
@@ -39,8 +48,11 @@ void bw_comparison_set(struct bw_comparison *row, const struct bw_baseline_point
             row->best = bw_baseline_figures(point, taken->us);
         }
     }
-    row->pass = bw_shmem_verdict(&row->shmem, row->has_baseline ? row->baseline.kernel_bus_gb_per_s
-                                                                : (double)NAN);
+    row->pass =
+        row->doubt[0] != '\0'
+            ? SHMEM_PASS_NA
+            : bw_shmem_verdict(&row->shmem,
+                               row->has_baseline ? row->baseline.kernel_bus_gb_per_s : (double)NAN);
 }
 
 static double delta_pct(double ours, double theirs)
@@ -69,9 +81,25 @@ static void put_delta(FILE *out, double ours, double theirs)
 /* By what the verdict was found. */
 static const char *judge_of(const struct bw_comparison *row)
 {
-    return row->has_baseline && row->baseline.kernel_bus_gb_per_s > 0 ? "baseline"
-           : row->pass != SHMEM_PASS_NA                               ? "utilization"
-                                                                      : "nothing";
+    return row->pass == SHMEM_PASS_NA                                   ? "nothing"
+           : row->has_baseline && row->baseline.kernel_bus_gb_per_s > 0 ? "baseline"
+                                                                        : "utilization";
+}
+
+static void put_notes(FILE *out, const struct bw_comparison *row)
+{
+    fputs(" |", out);
+    if (row->is_refused) {
+        fprintf(out, " refused: %s", row->reason);
+    } else {
+        if (row->doubt[0] != '\0') {
+            fprintf(out, " unreliable: %s%s", row->doubt, row->has_baseline ? "" : ";");
+        }
+        if (!row->has_baseline) {
+            fprintf(out, " no baseline: %s; judged by %s", row->reason, judge_of(row));
+        }
+    }
+    fputc('\n', out);
 }
 
 static void print_row(FILE *out, const struct bw_comparison *row)
@@ -94,13 +122,7 @@ static void print_row(FILE *out, const struct bw_comparison *row)
     put(out, row->shmem.kernel_us, 3);
     put(out, row->has_baseline ? row->baseline.kernel_us : (double)NAN, 3);
     put(out, row->shmem.e2e_bus_gb_per_s, 2);
-    if (row->is_refused) {
-        fprintf(out, " | refused: %s\n", row->reason);
-    } else if (!row->has_baseline) {
-        fprintf(out, " | no baseline: %s; judged by %s\n", row->reason, judge_of(row));
-    } else {
-        fputs(" |\n", out);
-    }
+    put_notes(out, row);
 }
 
 static void print_best(FILE *out, const struct bw_comparison *rows, size_t count)
@@ -190,6 +212,9 @@ json_t *bw_json_comparison(const struct bw_comparison *row)
         bw_json_set(object, "best_of_all", best);
     }
     bw_json_set(object, "judged_by", bw_json_text(judge_of(row)));
+    if (row->doubt[0] != '\0') {
+        bw_json_set(object, "doubt", bw_json_text(row->doubt));
+    }
     bw_json_set(object, "reason", bw_json_text_or_null(row->reason));
     return object;
 }

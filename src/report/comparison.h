@@ -3,6 +3,7 @@
 #define BW_REPORT_COMPARISON_H
 
 #include "bwtool/baseline.h"
+#include "bwtool/result.h"
 #include "bwtool/shmem.h"
 
 #include <jansson.h>
@@ -10,7 +11,7 @@
 
 /* Internal to report/: an operator beside NCCL, in a run or from two files. */
 
-/* One case. Zeroed but for `shmem`: without a baseline. */
+/* One case. Zeroed but for `shmem`: without a baseline, and nothing is in doubt. */
 struct bw_comparison {
     char metric[96]; /* "all_gather 64MiB fp16 n_pes=2" */
     enum bw_placement placement;
@@ -31,15 +32,23 @@ struct bw_comparison {
     struct bw_shmem_figures best;
 
     char reason[BW_BASELINE_REASON]; /* why there is no baseline; "" */
+    char doubt[BW_BASELINE_REASON];  /* why it is not judged although it was measured; "" */
     bool is_refused;                 /* of two files: they are not of the same thing */
 };
 
-/* Set all but `metric`, `placement` and `shmem`, which are there. `point` NULL: `reason` says why.
- */
+/* Set all but `metric`, `placement`, `shmem` and, of the operator itself, `doubt`, which are there.
+ * `point` NULL: `reason` says why. */
 void bw_comparison_set(struct bw_comparison *row, const struct bw_baseline_point *point,
                        const char *reason);
 void bw_comparison_name(struct bw_comparison *row, enum bw_shmem_op op, uint64_t payload_bytes,
                         enum bw_shmem_dtype dtype, int ranks);
+
+/*
+ * A case of a record and its partner among the points of a baseline, into a zeroed row; where it
+ * has none, it is refused. False if the case is not of the form that bwtool writes.
+ */
+bool bw_comparison_read(struct bw_comparison *row, const json_t *member,
+                        const struct bw_baseline *baseline);
 
 /* The table with its latencies, and the one of the best mode of all. */
 void bw_text_comparison(FILE *out, const struct bw_comparison *rows, size_t count,
@@ -51,7 +60,7 @@ json_t *bw_json_comparison(const struct bw_comparison *row);
  * For an operator's result: the table of its cases, false without memory;
  * [BASELINE_PERF] lines; the baseline alone.
  */
-bool bw_text_baseline(FILE *out, const struct bw_shmem_result *shmem);
+bool bw_text_baseline(FILE *out, const struct bw_testcase_result *result);
 void bw_text_baseline_perf(FILE *out, const struct bw_baseline *baseline, enum bw_shmem_op op);
 void bw_text_baseline_alone(FILE *out, const struct bw_baseline *baseline, enum bw_shmem_op op);
 

@@ -51,6 +51,13 @@ json_t *bw_json_text_or_null(const char *text)
     return text == NULL || text[0] == '\0' ? json_null() : bw_json_text(text);
 }
 
+const char *bw_json_text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text != NULL ? text : "";
+}
+
 /* Printed with fewer digits than it has, the largest double would be more than any. */
 static const double largest = DBL_MAX * (1 - 1e-14);
 

@@ -21,6 +21,9 @@ json_t *bw_json_made(const char *text);
 /* As bw_json_text, and null for "". */
 json_t *bw_json_text_or_null(const char *text);
 
+/* A member's text; "" where there is none. */
+const char *bw_json_text_of(const json_t *object, const char *key);
+
 /* null unless finite. */
 json_t *bw_json_real(double value);
 

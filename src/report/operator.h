@@ -27,6 +27,9 @@ bool bw_text_operator(FILE *out, const struct bw_testcase_result *result);
 /* A [PERF] line for every rank of every point. */
 void bw_text_perf(FILE *out, const struct bw_shmem_result *shmem);
 
+/* Why its value, or its verdict, is not to be relied on: of point `index`; NULL where it is. */
+const char *bw_operator_doubt(const struct bw_testcase_result *result, size_t index);
+
 /* A class that no frame was of: why. */
 const char *bw_words_frame_missing(const struct bw_shmem_point *p, enum bw_frame_class of);
 /* "largest share; tail: block 3, SM 3, rank 1 (2.10 x)", or a part of it, or nothing. */

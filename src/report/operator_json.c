@@ -126,8 +126,9 @@ static void set_times(json_t *object, const struct bw_shmem_point *p)
                 ranks_of(p->rank_e2e_us != NULL ? p->rank_e2e_us : p->rank_kernel_us, p->ranks));
 }
 
-static json_t *point_of(const struct bw_shmem_result *shmem, size_t index)
+static json_t *point_of(const struct bw_testcase_result *result, size_t index)
 {
+    const struct bw_shmem_result *shmem = result->shmem;
     const struct bw_shmem_point *p = &shmem->points[index];
     json_t *object = json_object();
 
@@ -141,6 +142,9 @@ static json_t *point_of(const struct bw_shmem_result *shmem, size_t index)
         set_times(object, p);
     }
     bw_json_set(object, "pass", bw_json_text(bw_words_pass(p->pass)));
+    if (bw_operator_doubt(result, index) != NULL) {
+        bw_json_set(object, "doubt", bw_json_text(bw_operator_doubt(result, index)));
+    }
     if (shmem->baseline != NULL) {
         bw_json_set(object, "baseline", bw_json_case_baseline(shmem, p));
     }
@@ -158,7 +162,7 @@ json_t *bw_json_operator(const struct bw_testcase_result *result)
     json_t *points = json_array();
 
     for (size_t i = 0; i < result->shmem->count; i++) {
-        bw_json_add(points, point_of(result->shmem, i));
+        bw_json_add(points, point_of(result, i));
     }
     bw_json_set(object, "operator",
                 bw_json_text(bw_shmem_formula(bw_operator_of(result->tc)->op)->name));

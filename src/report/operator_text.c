@@ -180,6 +180,13 @@ void bw_text_key(FILE *out, const char *key, double value, int digits)
     }
 }
 
+const char *bw_operator_doubt(const struct bw_testcase_result *result, size_t index)
+{
+    const struct bw_matrix *matrix = &result->matrices[0];
+
+    return index < (size_t)matrix->rows ? bw_cell_doubt(&matrix->cells[index]) : NULL;
+}
+
 /* Keys in the standard's order; more only behind them. */
 static void print_perf_line(FILE *out, const struct bw_shmem_point *p, int rank)
 {
@@ -249,7 +256,7 @@ static bool print_operator(FILE *out, const struct bw_testcase_result *result)
     print_compute(out, result);
     print_best(out, result);
     bw_text_frames(out, result);
-    return result->shmem->baseline == NULL || bw_text_baseline(out, result->shmem);
+    return result->shmem->baseline == NULL || bw_text_baseline(out, result);
 }
 
 bool bw_text_operator(FILE *out, const struct bw_testcase_result *result)

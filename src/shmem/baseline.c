@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of the baseline: points, and which of its ways stands for a class. Pure. */
-#include "bwtool/shmem.h"
+#include "shmem.h"
 
 #include "bwtool/log.h"
 
@@ -117,11 +117,47 @@ const char *bw_baseline_reason(const struct bw_baseline_point *point, enum bw_ba
     return point->reason[0] != '\0' ? point->reason : "it was not measured";
 }
 
+const char *bw_baseline_doubt(const struct bw_baseline_point *point, enum bw_baseline_class kind)
+{
+    return bw_baseline_of_class(point, kind, NULL) != NULL ? point->doubt : "";
+}
+
+/* On another GPU the way may be another one, but the bytes are the same. */
+static uint64_t payload_of(const struct bw_operator *row, const struct bw_shmem_request *request,
+                           int ranks)
+{
+    const struct shmem_machine machine = shmem_machine_to_plan(NULL, ranks);
+    struct shmem_case *c = calloc(1, sizeof(*c));
+    uint64_t payload = 0;
+
+    if (c != NULL) {
+        free(shmem_case_set(c, row, request, &machine, request->bytes_min, 0));
+        payload = c->payload_bytes;
+    }
+    free(c);
+    return payload;
+}
+
+bool bw_baseline_answers(const struct bw_baseline_point *point, const struct bw_operator *row,
+                         const struct bw_shmem_request *request, int ranks, bool is_exact)
+{
+    const enum bw_shmem_dtype dtype = request->has_dtype ? request->dtype : row->dtype;
+    const int own = request->ranks > 0 ? request->ranks : ranks;
+
+    if (point->op != row->op || point->dtype != dtype || point->ranks != own) {
+        return false;
+    }
+    return is_exact
+               ? point->payload_bytes > 0 && point->payload_bytes == payload_of(row, request, own)
+               : point->payload_bytes == 0;
+}
+
 void bw_baseline_join(const struct bw_baseline *baseline, struct bw_shmem_result *result)
 {
     result->baseline = baseline;
     for (size_t i = 0; i < result->count; i++) {
         struct bw_shmem_point *p = &result->points[i];
+        const enum bw_baseline_class kind = bw_baseline_class_for(p->placement);
         const struct bw_baseline_taken *taken = NULL;
 
         p->baseline =
@@ -129,11 +165,13 @@ void bw_baseline_join(const struct bw_baseline *baseline, struct bw_shmem_result
         if (p->baseline == NULL || p->status != BW_OK) {
             continue;
         }
-        taken = bw_baseline_of_class(p->baseline, bw_baseline_class_for(p->placement), NULL);
+        taken = bw_baseline_of_class(p->baseline, kind, NULL);
         if (taken != NULL) {
             const struct bw_shmem_figures f = bw_baseline_figures(p->baseline, taken->us);
 
-            p->pass = bw_shmem_verdict(&p->figures, f.kernel_bus_gb_per_s);
+            p->pass = bw_baseline_doubt(p->baseline, kind)[0] != '\0'
+                          ? SHMEM_PASS_NA
+                          : bw_shmem_verdict(&p->figures, f.kernel_bus_gb_per_s);
         }
     }
 }

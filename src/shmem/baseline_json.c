@@ -47,6 +47,17 @@ static json_t *taken_json(const struct bw_baseline_point *point, enum bw_baselin
                      ranks_json(taken->rank_us, point->ranks), "reason");
 }
 
+/* Only what is in doubt has it. */
+static json_t *with_doubt(json_t *object, const struct bw_baseline_point *point)
+{
+    if (object != NULL && point->doubt[0] != '\0' &&
+        json_object_set_new(object, "doubt", json_string(point->doubt)) != 0) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
 json_t *bw_baseline_point_json(const struct bw_baseline_point *point)
 {
     json_t *ways = json_array();
@@ -60,14 +71,16 @@ json_t *bw_baseline_point_json(const struct bw_baseline_point *point)
             }
         }
     }
-    return json_pack("{s:s, s:s, s:i, s:I, s:I, s:s, s:o, s:o, s:o, s:b, s:o, s:o}", "operator",
-                     bw_shmem_formula(point->op)->name, "dtype", bw_dtype_name(point->dtype),
-                     "n_pes", point->ranks, "shape_elements", (json_int_t)point->elements,
-                     "payload_bytes", (json_int_t)point->payload_bytes, "api", point->api,
-                     "bus_factor", real_or_null(point->bus_factor), "bus_factor_of_ranks",
-                     point->is_counted ? ranks_json(point->rank_factor, point->ranks) : json_null(),
-                     "route", text_or_null(point->route), "checked", (int)point->is_checked, "ways",
-                     ways, "reason", text_or_null(point->reason));
+    return with_doubt(
+        json_pack("{s:s, s:s, s:i, s:I, s:I, s:s, s:o, s:o, s:o, s:b, s:o, s:o}", "operator",
+                  bw_shmem_formula(point->op)->name, "dtype", bw_dtype_name(point->dtype), "n_pes",
+                  point->ranks, "shape_elements", (json_int_t)point->elements, "payload_bytes",
+                  (json_int_t)point->payload_bytes, "api", point->api, "bus_factor",
+                  real_or_null(point->bus_factor), "bus_factor_of_ranks",
+                  point->is_counted ? ranks_json(point->rank_factor, point->ranks) : json_null(),
+                  "route", text_or_null(point->route), "checked", (int)point->is_checked, "ways",
+                  ways, "reason", text_or_null(point->reason)),
+        point);
 }
 
 /* A member's text, cut to the room; false if it is neither a text nor null. */
@@ -182,6 +195,8 @@ bool bw_baseline_point_parse(const json_t *object, struct bw_baseline_point *poi
         !take_text(object, "api", point->api, sizeof(point->api)) ||
         !take_text(object, "route", point->route, sizeof(point->route)) ||
         !take_text(object, "reason", point->reason, sizeof(point->reason)) ||
+        (json_object_get(object, "doubt") != NULL &&
+         !take_text(object, "doubt", point->doubt, sizeof(point->doubt))) ||
         !json_is_array(ways)) {
         return false;
     }

@@ -7,6 +7,7 @@
 #include "../measure/session.h"
 
 #include "bwtool/log.h"
+#include "bwtool/state.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -288,6 +289,17 @@ static void explain_rest(struct bw_baseline_point *point)
     }
 }
 
+/* What the GPUs went through while all its ways were measured. To ask one that is lost could take
+ * for ever. */
+static void doubt_point(const struct bw_baseline_job *job, bool is_lost,
+                        struct bw_baseline_point *point)
+{
+    const char *spoiled =
+        is_lost ? "a GPU was lost behind it" : bw_state_spoiled(job->session->state);
+
+    (void)snprintf(point->doubt, sizeof(point->doubt), "%s", spoiled != NULL ? spoiled : "");
+}
+
 static enum bw_status take_point(struct bw_baseline_job *job, struct shmem_case *c,
                                  const struct bw_sampling *sampling,
                                  struct bw_baseline_point *point)
@@ -311,9 +323,11 @@ static enum bw_status take_point(struct bw_baseline_job *job, struct shmem_case 
     for (int k = 0; k < BASELINE_CLASSES && st != BW_OK; k++) {
         set_reasons(point->taken[k], bw_log_reason());
     }
+    bw_state_whole(job->session->state, 0, point->ranks);
     for (int k = 0; k < BASELINE_CLASSES && st == BW_OK; k++) {
         st = take_class(job, c, (enum bw_baseline_class)k, &own, point);
     }
+    doubt_point(job, ends_everything(st), point);
     shmem_route_close(c);
     explain_rest(point);
     return ends_everything(st) ? st : BW_OK;

@@ -83,6 +83,31 @@ for t in d["bwtool"]["testcases"][:-1]: # all but the barrier
 json.dump(d, open(sys.argv[2], "w"))' "$work/a.json" "$work/c.json"
 compare "$work/c.json,$work/b.json"
 check "below 80 % of the baseline the exit status is 4" eval 'is 4 && out "\| below \|"'
+# what, a Python statement on the points of file a, and one on the cases of file b, the exit status, what is said
+while IFS=';' read -r name points cases status_ words; do
+    python3 -c 'import json, sys
+a, b = (json.load(open(f)) for f in sys.argv[1:3])
+of = lambda d, k: [x for t in d["bwtool"]["testcases"] if "operator" in t for x in t["operator"].get(k, [])]
+points, cases = of(a, "baselines"), of(b, "cases")
+hot = "GPU 1: hardware thermal slowdown"
+for statement in sys.argv[3:5]:
+    exec(statement)
+json.dump(a, open(sys.argv[5], "w"))
+json.dump(b, open(sys.argv[6], "w"))' "$work/a.json" "$work/b.json" "$points" "$cases" "$work/c.json" "$work/f.json"
+    compare "$work/c.json,$work/f.json"
+    check "$name: $status_" eval 'is "$status_" && { out "$words" || err "$words"; }'
+done <<'END'
+a baseline in doubt is no bar;points[0]["doubt"] = hot;pass;5;not_judged .*unreliable: its baseline: GPU 1: hardware thermal slowdown$
+an operator in doubt is not judged;pass;cases[0]["doubt"] = hot;5;not_judged .*unreliable: GPU 1: hardware thermal slowdown$
+and how many is said;points[0]["doubt"] = hot;cases[-2]["doubt"] = hot;5;warning: --compare: 2 cases are unreliable
+another one that is below is said first;[w.update(kernel_us=w["kernel_us"] / 1e6) for w in points[1]["ways"]];cases[0]["doubt"] = hot;4;\| below \|
+a doubt of no form is refused;points[0]["doubt"] = 7;pass;2;entry 1 of its baselines is not of the form
+a failed operator is no pass;pass;b["bwtool"]["testcases"][0]["verdict"] = "failed";1;error: --compare: 1 testcases of .*f.json failed
+nor is one that was not run;pass;b["bwtool"]["testcases"][1]["verdict"] = "not_run";1;error: --compare: 1 testcases of .*f.json failed, or were not run
+nor is a run of which all failed;pass;[t.update(verdict="failed") for t in b["bwtool"]["testcases"]] + [c.update(kernel_us=None) for c in cases];1;error: --compare: 8 testcases of .*f.json failed
+only its own baseline was in doubt;pass;cases[0].update(doubt=hot, baseline={"doubt": hot});0;^put .*\| passed
+END
+
 compare "$work/b.json,$work/b.json"
 check "two files without a baseline cannot be compared" eval 'is 2 && err "neither file has a baseline"'
 compare "$work/a.json,$work/a.json"
@@ -99,7 +124,11 @@ python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))
 d["bwtool"]["testcases"][0]["operator"]["cases"][1]["kernel_us"] = None
 json.dump(d, open(sys.argv[2], "w"))' "$work/b.json" "$work/c.json"
+compare "$work/a.json,$work/c.json" -j
+check "a case that did not run is counted" python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+sys.exit(not (d["left_out"] == 1 and d["failed_testcases"] == 0 and d["unreliable"] == 0))' "$work/out"
 compare "$work/a.json,$work/c.json"
-check "a case that failed is left out, and that is said" eval 'is 0 && err "1 cases of .*c.json failed or did not run"'
+check "it is left out, and that is said" eval 'is 0 && err "1 cases of .*c.json have no value: they are left out"'
 
 finish

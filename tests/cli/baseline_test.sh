@@ -90,6 +90,27 @@ check "below 80 % of NCCL the exit status is 4, whatever the utilization" eval '
 SIM_NCCL=fast run -g 2 -x 'gpu 1 state throttle 64' -- -i 1 -t shmem_all_gather_ll --baseline nccl -b 64K
 check "with a throttled GPU it is 5, and nothing is below" \
     eval 'is 5 && out "\| not_judged \|" && ! out "\| below \|"'
+check "that NCCL ran on it, too, is said once, and beside the case" eval \
+    'err "warning: the NCCL baseline is unreliable at 1 of 1 points: GPU 1: hardware thermal slowdown" &&
+     out "unreliable: GPU 1: hardware thermal slowdown$"'
+run -g 2 -x 'gpu 1 state throttle 64' -- -i 1 -j -t shmem_all_gather -b 4K --baseline nccl-only
+cp "$work/out" "$work/hot.json"
+check "NCCL alone on a throttled GPU is unreliable: 5" is 5
+check "its point says why, and so does the verdict" json "$work/hot.json" \
+    '[p["doubt"] for p in points] == ["GPU 1: hardware thermal slowdown"] and
+     [t["verdict"] for t in d["bwtool"]["testcases"]] == ["unreliable"]'
+# Errors at a look for which only the baseline's process lives long enough.
+run -g 2 -x 'gpu 1 state nvlink_crc 0 7 17' -- -i 1 -j -t shmem_all_gather_tma --sweep 1M:4M:1.2 \
+    --baseline nccl
+cp "$work/out" "$work/hot.json"
+check "where GPUs were not well while NCCL ran alone it is 5" is 5
+check "some of its points are in doubt, and some are not" json "$work/hot.json" \
+    '0 < sum("doubt" in p for p in points) < len(points)'
+check "of the cases, those that would have been held against them, and no other" json "$work/hot.json" \
+    'all((c["pass"] == "not_judged") == ("doubt" in p) and
+         c.get("doubt") == c["baseline"].get("doubt") and
+         c["baseline"]["judged_by"] == ("nothing" if "doubt" in p else "baseline")
+         for c, p in zip(cases, points))'
 SIM_NCCL=fast nccl 2 -t shmem_all_gather_tma --baseline nccl -b 64K
 check "as fast as NCCL, it is 0" eval 'is 0 && out "\| passed \|"'
 
@@ -224,6 +245,17 @@ check "and what was not is a failure, with the reason" json "$work/out" \
                                             if w["class"] == "plain")) and
      all(w["kernel_us"] or "--max-time" in w["reason"] for p in points for w in p["ways"])'
 
+nccl 2 -j --suite shmem -b 64K --baseline nccl-only
+cp "$work/out" "$work/suite.json"
+check "NCCL alone at the sizes of a suite" is 0
+check "each of its cases has NCCL's value of its own size, or none" json "$work/suite.json" \
+    'all(len(t["matrices"][0]["cells"]) == 1 for t in d["bwtool"]["testcases"] if t["verdict"] == "passed")'
+check "what needs more GPUs is waived, and says so" json "$work/suite.json" \
+    '{t.get("reason") for t in d["bwtool"]["testcases"] if t["suite_case"]["n_pes"] == 8} ==
+     {"needs 8 GPUs, and there are 2"} and
+     {t["verdict"] for t in d["bwtool"]["testcases"] if t["suite_case"]["n_pes"] == 8} == {"waived"}'
+check "and nothing of it stands with others" json "$work/suite.json" \
+    'not any(t.get("reason") for t in d["bwtool"]["testcases"] if t["verdict"] == "passed")'
 SIM_NCCL=fail_again nccl 3 -j --suite shmem -b 64K --baseline nccl-only
 check "communicators of fewer ranks that cannot be made are a failure, with the reason" json "$work/out" \
     'd["bwtool"]["exit_status"] == 1 and

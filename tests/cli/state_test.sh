@@ -114,6 +114,7 @@ run -g 2 -x "$few" -j "${operator[@]}"
 check "a healthy operator returns 0" [ "$status" = 0 ]
 check "its GPUs are in its state" member '[s["gpu"] for s in t["state"]]' '[0, 1]'
 check "looked at while it worked" member 'all(s["looks"] > 0 for s in t["state"])' True
+check "and none of its cases is in doubt" member '"doubt" in t["operator"]["cases"][0]' False
 run -g 2 -x "$few;slow link D0-D1 0.1" -j "${operator[@]}"
 check "an operator on a slow link is below its threshold: 4" [ "$status" = 4 ]
 run -g 2 -x "$few;slow link D0-D1 0.1; gpu 1 state throttle 64" -j "${operator[@]}"
@@ -121,6 +122,7 @@ check "where a GPU is throttled it is unreliable: 5" [ "$status" = 5 ]
 check "so says the verdict, and why" member 't["verdict"], t["reason"]' \
     'unreliable GPU 1: hardware thermal slowdown'
 check "of the cell, the doubt" member 'c[0][0]["doubt"]' 'GPU 1: hardware thermal slowdown'
+check "and of the case" member 't["operator"]["cases"][0]["doubt"]' 'GPU 1: hardware thermal slowdown'
 check "and nothing is judged" member 't["operator"]["cases"][0]["pass"]' not_judged
 check "the reason is in the state" member '[s["throttled_by"] for s in t["state"]]' "[[], ['hw_thermal']]"
 run -g 2 -x "$few;gpu 0 state nvlink_crc 0 4 17" -v "${operator[@]}"
