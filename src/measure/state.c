@@ -3,7 +3,6 @@
 #include "state_impl.h"
 
 #include "bwtool/clock.h"
-#include "bwtool/cu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,8 +77,8 @@ static void ask_at_end(struct bw_state *state, int number)
     const uint64_t counted_ns = gpu->counted_ns;
 
     bw_state_ask_all(state, gpu);
-    if (gpu->is_owed && gpu->counted_ns == counted_ns && !bw_cu_context_lost()) {
-        bw_state_ask_counters(state, gpu); /* of a GPU that is lost it could take for ever */
+    if (gpu->is_owed && gpu->counted_ns == counted_ns) {
+        bw_state_ask_counters(state, gpu);
     }
     settle_up(state, number, &gpu->last);
 }

@@ -3,6 +3,7 @@
 #include "state_impl.h"
 
 #include "bwtool/clock.h"
+#include "bwtool/cu.h"
 #include "bwtool/log.h"
 #include "bwtool/phase.h"
 
@@ -31,11 +32,16 @@ bool bw_state_affords_levels(const struct bw_state *state)
     return can_afford(state, levels_part);
 }
 
+/* Of a GPU that is lost the last answers stay: a new one could take for ever. */
 static void ask(struct bw_state *state, struct gpu_state *gpu, unsigned first, unsigned end)
 {
     const enum bw_phase before = bw_phase_enter(PHASE_STATE);
     const uint64_t start_ns = bw_clock_ns();
 
+    if (bw_cu_context_lost()) {
+        (void)bw_phase_enter(before);
+        return;
+    }
     bw_nvml_read(gpu->device, first, end, &gpu->last);
     state->cost_ns += bw_clock_ns() - start_ns;
     (void)bw_phase_enter(before);
@@ -79,6 +85,9 @@ void bw_state_ask_processes(struct bw_state *state)
     const uint64_t start_ns = bw_clock_ns();
     enum bw_phase before = PHASE_OTHER;
 
+    if (bw_cu_context_lost()) {
+        return;
+    }
     if (state->processes_ns != 0 && (start_ns - state->processes_ns < processes_interval_ns ||
                                      !bw_state_affords_levels(state))) {
         return;

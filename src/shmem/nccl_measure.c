@@ -289,13 +289,10 @@ static void explain_rest(struct bw_baseline_point *point)
     }
 }
 
-/* What the GPUs went through while all its ways were measured. To ask one that is lost could take
- * for ever. */
-static void doubt_point(const struct bw_baseline_job *job, bool is_lost,
-                        struct bw_baseline_point *point)
+/* What the GPUs went through while all its ways were measured. */
+static void doubt_point(const struct bw_baseline_job *job, struct bw_baseline_point *point)
 {
-    const char *spoiled =
-        is_lost ? "a GPU was lost behind it" : bw_state_spoiled(job->session->state);
+    const char *spoiled = bw_state_spoiled(job->session->state);
 
     (void)snprintf(point->doubt, sizeof(point->doubt), "%s", spoiled != NULL ? spoiled : "");
 }
@@ -327,7 +324,7 @@ static enum bw_status take_point(struct bw_baseline_job *job, struct shmem_case 
     for (int k = 0; k < BASELINE_CLASSES && st == BW_OK; k++) {
         st = take_class(job, c, (enum bw_baseline_class)k, &own, point);
     }
-    doubt_point(job, ends_everything(st), point);
+    doubt_point(job, point);
     shmem_route_close(c);
     explain_rest(point);
     return ends_everything(st) ? st : BW_OK;

@@ -4,6 +4,7 @@
 
 #include "../../src/measure/state_impl.h"
 #include "bwtool/clock.h"
+#include "bwtool/cu.h"
 #include "bwtool/nvml.h"
 
 #include <stdlib.h>
@@ -35,9 +36,16 @@ static int processes_here(struct bw_nvml_device *device)
     (void)device;
     return -1;
 }
-#define bw_clock_ns       clock_here
-#define bw_nvml_read      read_here
-#define bw_nvml_processes processes_here
+static bool is_lost;
+
+static bool lost_here(void)
+{
+    return is_lost;
+}
+#define bw_cu_context_lost lost_here
+#define bw_clock_ns        clock_here
+#define bw_nvml_read       read_here
+#define bw_nvml_processes  processes_here
 #include "../../src/measure/state.c"
 #include "../../src/measure/state_ask.c"
 
@@ -55,6 +63,7 @@ static int begin(void **state)
     errors = 5;
     answer_ns = 1000000;
     answers = 0;
+    is_lost = false;
     assert_int_equal(bw_plan_build(&plan, &bw_testcases[4], 2, NULL), BW_OK);
     bw_state_begin(&seen);
     return 0;
@@ -158,6 +167,23 @@ static void none_between_two_testcases(void **state)
     assert_null(end_testcase());
 }
 
+static void none_of_a_gpu_that_is_lost(void **state)
+{
+    unsigned before = 0;
+
+    (void)state;
+    afford(true);
+    bw_state_launch(&seen, &plan, &plan.launches[0], 0);
+    before = answers;
+    is_lost = true;
+    errors += 3;
+    bw_state_look(&seen);
+    assert_null(bw_state_spoiled(&seen));
+    assert_null(end_testcase());
+    bw_state_begin(&seen);
+    assert_int_equal(answers, before);
+}
+
 /* However short the time is: one answer a GPU and testcase, and none of a GPU that did nothing. */
 static void is_bounded(void **state)
 {
@@ -181,6 +207,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(none_where_nothing_rose, begin, end),
         cmocka_unit_test_setup_teardown(none_of_what_was_judged, begin, end),
         cmocka_unit_test_setup_teardown(none_between_two_testcases, begin, end),
+        cmocka_unit_test_setup_teardown(none_of_a_gpu_that_is_lost, begin, end),
         cmocka_unit_test_setup_teardown(is_bounded, begin, end),
     };
 
