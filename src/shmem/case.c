@@ -137,6 +137,11 @@ static char *why_too_large(const struct shmem_case *c)
                               "no latency (shmem_put has the rate)",
                               (unsigned)(ping_pong_message_max >> 20));
     }
+    if (((uint64_t)c->vectors + 31) / 32 * 32 * c->row->spread > UINT32_MAX) {
+        return bw_text_reason("a message of %.1f GiB with its flags is more than an operator's "
+                              "kernel counts (64 GiB): give a smaller -b",
+                              (double)c->vectors * 16 / (1 << 30));
+    }
     if (bytes / 16 <= vectors_max || c->row->op == SHMEM_PUT || c->row->op == SHMEM_GET) {
         return NULL;
     }

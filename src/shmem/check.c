@@ -70,16 +70,26 @@ out:
     return st;
 }
 
-enum bw_status shmem_fill(struct shmem_case *c, int r, uint32_t seed, CUstream stream)
+uint32_t shmem_stale_seed(const struct shmem_case *c, enum shmem_program_kind kind, uint32_t seed)
+{
+    const bool is_copied_in =
+        kind == PROGRAM_E2E && shmem_has_staging(c) && shmem_in_is_symmetric(c);
+
+    return is_copied_in ? ~seed : seed;
+}
+
+enum bw_status shmem_fill(struct shmem_case *c, int r, enum shmem_program_kind kind, uint32_t seed,
+                          CUstream stream)
 {
     const struct shmem_rank *rank = &c->rank[r];
+    struct bw_shmem_check stale = params_of(c, r, shmem_stale_seed(c, kind, seed));
     struct bw_shmem_check check = params_of(c, r, seed);
     enum bw_status st = BW_OK;
 
     if (shmem_is_routed(c->row->op)) {
-        return shmem_route_fill(c, r, seed, stream);
+        return shmem_route_fill(c, r, kind, seed, stream);
     }
-    TRY(run(c, r, KERNEL_shmem_fill, &check, rank->in, c->in_bytes, stream));
+    TRY(run(c, r, KERNEL_shmem_fill, &stale, rank->in, c->in_bytes, stream));
     if (rank->user_in != 0 && rank->user_in != rank->in) {
         TRY(run(c, r, KERNEL_shmem_fill, &check, rank->user_in, c->in_bytes, stream));
     }
@@ -105,6 +115,15 @@ enum bw_status shmem_spoil(struct shmem_case *c, int r, uint32_t seed, CUstream 
     }
 out:
     return st;
+}
+
+/* By whoever puts, in its stream: the other rank's may be elsewhere, and knows of no gate. */
+enum bw_status shmem_spoil_put(struct shmem_case *c, uint32_t seed, CUstream stream)
+{
+    struct bw_shmem_check check = params_of(c, 1, seed);
+
+    return run(c, 0, KERNEL_shmem_spoil, &check, c->rank[1].window + c->at.out, c->out_bytes,
+               stream);
 }
 
 enum bw_status shmem_check_begin(struct shmem_case *c, int r, CUstream stream)
@@ -221,7 +240,7 @@ static enum bw_status queue_fresh(struct shmem_case *c, int r, uint32_t seed,
     TRY(shmem_check_begin(c, r, rank->stream));
     TRY(shmem_spoil(c, r, seed, rank->stream));
     for (uint32_t k = 0; k < c->fresh_rounds; k++) {
-        TRY(shmem_fill(c, r, seed + k, rank->stream));
+        TRY(shmem_fill(c, r, PROGRAM_E2E, seed + k, rank->stream));
         if (k % (uint32_t)c->ranks == (uint32_t)r) {
             TRY(queue_delay(c, r));
         }
@@ -273,7 +292,7 @@ static enum bw_status step_prepare(struct shmem_case *c, int r, uint32_t seed)
 
     TRY(shmem_check_begin(c, r, c->rank[r].stream));
     TRY(shmem_spoil(c, r, seed, c->rank[r].stream));
-    TRY(shmem_fill(c, r, seed, c->rank[r].stream));
+    TRY(shmem_fill(c, r, PROGRAM_E2E, seed, c->rank[r].stream));
 out:
     return st;
 }

@@ -52,7 +52,7 @@ static enum bw_status warm(struct bw_lane *lane)
     CUstream stream = bw_session_stream(lane->session, lane->gpu->ordinal);
     enum bw_status st = BW_OK;
 
-    TRY(shmem_fill(program_of(lane)->c, rank_of(lane), 0, stream));
+    TRY(shmem_fill(program_of(lane)->c, rank_of(lane), program_of(lane)->kind, 0, stream));
     TRY(bw_stream_wait(stream, patience_ns, "warming up"));
 out:
     return st;
@@ -82,7 +82,7 @@ static enum bw_status fill(struct bw_lane *lane, const struct bw_round *round)
     for (int r = next_rank(lane, -1); r >= 0 && is_checked(lane); r = next_rank(lane, r)) {
         CUstream stream = bw_session_stream(lane->session, c->rank[r].gpu->ordinal);
 
-        TRY(shmem_fill(c, r, round->seed, stream));
+        TRY(shmem_fill(c, r, program_of(lane)->kind, round->seed, stream));
         if (r != rank_of(lane)) { /* whose lane does it behind the warm-up */
             TRY(shmem_spoil(c, r, round->seed, stream));
         }
@@ -115,7 +115,9 @@ static enum bw_status enqueue(struct bw_lane *lane, const struct bw_round *round
     shmem_profile_record(program->c, rank_of(lane), true);
     /* After the warm-up: what it brought must not pass for what is measured. */
     if (is_checked(lane)) {
-        TRY(shmem_spoil(program->c, rank_of(lane), round->seed, lane->stream));
+        TRY(program->c->row->op == SHMEM_PUT
+                ? shmem_spoil_put(program->c, round->seed, lane->stream)
+                : shmem_spoil(program->c, rank_of(lane), round->seed, lane->stream));
     }
     TRY(bw_gate_hold(lane->session->gate, lane->gpu, lane->stream));
     TRY(CU(cu.EventRecord(lane->events[0], lane->stream)));

@@ -205,7 +205,7 @@ static enum bw_status fill(struct bw_lane *lane, const struct bw_round *round)
     }
     TRY(make_ready(program, round));
     for (int r = 0; r < program->lane_count && program->is_checked; r++) {
-        TRY(shmem_fill(c, r, round->seed,
+        TRY(shmem_fill(c, r, PROGRAM_KERNEL, round->seed,
                        bw_session_stream(lane->session, c->rank[r].gpu->ordinal)));
     }
 out:

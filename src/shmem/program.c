@@ -21,7 +21,15 @@ bool shmem_has_staging(const struct shmem_case *c)
 
 int shmem_issuers(const struct shmem_case *c)
 {
-    return c->row->op == SHMEM_PUT || c->row->op == SHMEM_GET ? 1 : c->ranks;
+    switch (c->row->op) {
+    case SHMEM_PUT:
+    case SHMEM_GET:
+        return 1;
+    case SHMEM_PUT_SIGNAL: /* to and fro */
+        return 2;
+    default:
+        return c->ranks;
+    }
 }
 
 unsigned shmem_entries(const struct shmem_case *c, enum shmem_program_kind kind)

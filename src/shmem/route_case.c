@@ -251,8 +251,13 @@ enum bw_status shmem_route_upload(struct shmem_case *c, int r)
     if (shmem_route_is_shared(c)) {
         tables->dst = c->rank[r].window + c->at.tables;
         tables->slot = tables->dst + half;
-        TRY(send(tables->dst, dst, entries * 4, stream));
-        TRY(send(tables->slot, slot, entries * 4, stream));
+        if (shmem_has_staging(c)) { /* brings them: if it did not, others would be there */
+            TRY(CU(cu.MemsetD32Async(tables->dst, 0, entries, stream)));
+            TRY(CU(cu.MemsetD32Async(tables->slot, 0, entries, stream)));
+        } else {
+            TRY(send(tables->dst, dst, entries * 4, stream));
+            TRY(send(tables->slot, slot, entries * 4, stream));
+        }
     }
 out: /* until then the copies read the lists */
     waited = bw_stream_wait(stream, patience_ns, "sending route tables");

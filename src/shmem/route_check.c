@@ -49,13 +49,15 @@ out:
     return st;
 }
 
-enum bw_status shmem_route_fill(const struct shmem_case *c, int r, uint32_t seed, CUstream stream)
+enum bw_status shmem_route_fill(const struct shmem_case *c, int r, enum shmem_program_kind kind,
+                                uint32_t seed, CUstream stream)
 {
     const struct shmem_rank *rank = &c->rank[r];
+    struct bw_route_check stale = check_of(c, r, shmem_stale_seed(c, kind, seed), false);
     struct bw_route_check check = check_of(c, r, seed, false);
     enum bw_status st = BW_OK;
 
-    TRY(run(c, r, KERNEL_route_fill, &check, rank->in, stream));
+    TRY(run(c, r, KERNEL_route_fill, &stale, rank->in, stream));
     if (rank->user_in != 0 && rank->user_in != rank->in) {
         TRY(run(c, r, KERNEL_route_fill, &check, rank->user_in, stream));
     }

@@ -137,8 +137,17 @@ enum bw_status shmem_queue(struct shmem_case *c, int r, enum shmem_program_kind 
 /* --- check.c: patterns
  * ---------------------------------------------------------------------------- */
 
-enum bw_status shmem_fill(struct shmem_case *c, int r, uint32_t seed, CUstream stream);
+/*
+ * The user's input; and the symmetric one, which has another pattern where the
+ * program copies the user's there, so that bytes tell whether it did.
+ */
+enum bw_status shmem_fill(struct shmem_case *c, int r, enum shmem_program_kind kind, uint32_t seed,
+                          CUstream stream);
+/* The seed of that other pattern; `seed` where nothing is copied in. */
+uint32_t shmem_stale_seed(const struct shmem_case *c, enum shmem_program_kind kind, uint32_t seed);
 enum bw_status shmem_spoil(struct shmem_case *c, int r, uint32_t seed, CUstream stream);
+/* The output of a put, in a stream of the rank that puts. */
+enum bw_status shmem_spoil_put(struct shmem_case *c, uint32_t seed, CUstream stream);
 /* Begin a count of wrong bytes, add what the output of rank r has, fetch it. */
 enum bw_status shmem_check_begin(struct shmem_case *c, int r, CUstream stream);
 enum bw_status shmem_check(struct shmem_case *c, int r, enum shmem_program_kind kind, uint32_t seed,
@@ -186,7 +195,8 @@ enum bw_status shmem_route_stage(const struct shmem_case *c, int r, CUstream str
 struct bw_route_args shmem_route_args(const struct shmem_case *c, int r,
                                       const struct bw_shmem_args *args);
 /* As those of check.c. */
-enum bw_status shmem_route_fill(const struct shmem_case *c, int r, uint32_t seed, CUstream stream);
+enum bw_status shmem_route_fill(const struct shmem_case *c, int r, enum shmem_program_kind kind,
+                                uint32_t seed, CUstream stream);
 enum bw_status shmem_route_spoil(const struct shmem_case *c, int r, uint32_t seed, CUstream stream);
 enum bw_status shmem_route_check(const struct shmem_case *c, int r, CUdeviceptr out, uint32_t seed,
                                  CUstream stream);

@@ -138,6 +138,52 @@ done <<'END'
 4:1:700 shmem_all_gather_ll
 END
 
+# Copies that do nothing: those from FIRST to LAST of a run that are not seen. Copies are counted from
+# the first on, and kernels with both ends count.
+unseen() { # FIRST LAST TESTCASE OPTIONS...
+    local first=$1 last=$2 n
+    shift 2
+    for ((n = first; n <= last; n++)); do
+        if more="skip copy $n" on 2 -t "$@"; then
+            printf '%d ' "$n"
+        fi
+    done
+}
+{ # The fresh rounds: the copies in front of the kernel, and those that it makes.
+    found=$(unseen 1 12 shmem_all_gather_pull --placement b -b 4K)
+    [ -z "$found" ] || echo "pull: $found"
+    found=$(unseen 9 12 shmem_dispatch_pull --placement b --tokens 16 --hidden 64)
+    [ -z "$found" ] || echo "dispatch: $found"
+} | verdict "a copy into symmetric memory that does nothing is seen"
+for row in shmem_put shmem_get; do
+    { # Behind 6 fresh rounds and 10 copies that warm up, of which none is compared by itself.
+        found=$(unseen 45 62 "$row" -b 4K)
+        [ "$(wc -w <<<"$found")" -eq 17 ] || echo "not one of them is seen: $found"
+    } | verdict "the one copy that is timed is compared: $row"
+done
+
+{ # The others look on.
+    on 4 --perf -t shmem_put_signal -b 4K
+    [ "$(grep -o '^\[PERF\] pe=[0-9]*' "$work/out" | tr -dc '01-9')" = 01 ] || grep PERF "$work/out"
+    on 4 -j -t shmem_put_signal -b 4K
+    python3 -c 'import json, sys
+case = json.load(open(sys.argv[1]))["bwtool"]["testcases"][0]["operator"]["cases"][0]
+ranks = case["kernel_us_of_ranks"]
+if abs(case["kernel_us_mean_of_ranks"] / case["kernel_us"] - 1) > 0.05 or ranks[2:] != [None, None]:
+    print(case["kernel_us_mean_of_ranks"], ranks)' "$work/out" 2>&1
+} | verdict "a ping-pong is of two ranks, however many there are"
+
+{ # Twice the message is 2^32 vectors, which wrapped.
+    for row in shmem_broadcast_ll shmem_all_reduce_ll; do
+        "$bwtool" --dry-run=2 -t $row -b 64G >"$work/out" 2>"$work/err"
+        grep -q 'nothing to run on 2 GPUs: .*give a smaller -b' "$work/err" || cat "$work/err"
+    done
+    "$bwtool" --dry-run=2 -t shmem_broadcast_ll -b 32G >"$work/out" 2>"$work/err"
+    grep -q 'nothing to run on 2 GPUs: a message of 32.0 GiB with its flags is more' "$work/err" || cat "$work/err"
+    "$bwtool" --dry-run=2 -t shmem_broadcast_ll -b 16G >"$work/out" 2>"$work/err"
+    grep -q '^shmem_broadcast_ll 17179869184 bytes' "$work/out" || cat "$work/err"
+} | verdict "a message that a kernel cannot count with its flags is refused"
+
 {
     on 2 -t shmem_put -b 4M --peak nvlink=100000
     expect 4 $?
