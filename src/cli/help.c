@@ -56,6 +56,8 @@ void bw_options_help(FILE *out)
     }
     fputs("\nWithout -t and -p: the testcases that nvbandwidth v0.8 runs, 0 to 34 in one process,\n"
           "0 to 47 under mpirun; without a GPU, the testcases of the host memory.\n"
-          "Exit status: 0 all ran or were waived, 1 a testcase failed, 2 usage, 3 no usable GPU.\n",
+          "Exit status: 0 all ran or were waived, 1 a testcase failed or was not run, 2 usage,\n"
+          "3 no usable GPU, 4 an operator below its threshold, 5 measured, but not to be relied "
+          "on.\n",
           out);
 }

@@ -38,7 +38,7 @@ const struct bw_option bw_option_table[BW_OPTION_COUNT] = {
      "within so much of it, or a cap is reached", false},
     {"max-time", '\0', OPTION_NUMBER, AT(max_time_s), NO_OFFSET, 1, 1000000, NULL, "SECONDS", NULL,
      "Begin no further measurement after so many seconds; what\n"
-     "is left is reported as not run", false},
+     "is left is not run, which is exit status 1", false},
     FLAG("useMean", 'm', use_mean, "The value is the mean of the samples, not the median"),
     FLAG("json", 'j', json, "The same as -F json"),
     {"loopCount", '\0', OPTION_NUMBER, AT(loop_count), AT(has_loop_count), 1, 1000000000, "16",
