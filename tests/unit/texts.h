@@ -41,7 +41,8 @@ int vasprintf(char **text, const char *format, va_list args)
 }
 
 /* What the above is called where the C library's functions are hardened. */
-int __vasprintf_chk(char **text, int flag, const char *format, va_list args);
+int __vasprintf_chk(char **text, int flag, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
 int __vasprintf_chk(char **text, int flag, const char *format, va_list args)
 {
     (void)flag;
