@@ -176,7 +176,8 @@ static enum bw_status choose(const struct bw_options *options, const struct bw_r
     const struct bw_shmem_request request = bw_operator_request(options, suite);
     const struct bw_baseline *baseline = run->baseline;
 
-    *chosen = (struct chosen){.points = calloc(baseline->count + 1, sizeof(*chosen->points))};
+    *chosen = (struct chosen){
+        .points = calloc(baseline->count + 1, sizeof(const struct bw_baseline_point *))};
     if (chosen->points == NULL) {
         return bw_errno("no memory for NCCL's points of %s", tc->name);
     }
