@@ -43,7 +43,7 @@ struct bw_world {
     /* So long others may take before the next collective, and a call of this rank; 0: the usual. */
     unsigned patience_s;
     char host[256];
-    char library[256]; /* MPI's version text, "" without */
+    char mpi_version[256]; /* its text, "" without */
     struct bw_world_use use;
     void *impl; /* the implementation's own */
 };

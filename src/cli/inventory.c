@@ -12,7 +12,7 @@ void bw_inventory_world(struct bw_run *run, const struct bw_world *world)
 {
     run->rank_count = world->ranks;
     snprintf(run->host, sizeof(run->host), "%s", world->host);
-    snprintf(run->mpi_version, sizeof(run->mpi_version), "%s", world->library);
+    snprintf(run->mpi_version, sizeof(run->mpi_version), "%s", world->mpi_version);
 }
 
 void bw_inventory_nodes(struct bw_run *run, const struct bw_topology *topology)

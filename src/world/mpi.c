@@ -306,7 +306,7 @@ static void find_library(struct bw_world *world)
 
     if (MPI_Get_library_version(text, &length) == MPI_SUCCESS) {
         text[strcspn(text, "\r\n")] = '\0';
-        (void)snprintf(world->library, sizeof(world->library), "%.255s", text);
+        (void)snprintf(world->mpi_version, sizeof(world->mpi_version), "%.255s", text);
     }
 }
 

@@ -57,7 +57,7 @@ static void test_by_hand_is_one_process(void **state)
     assert_int_equal(world.ranks, 1);
     assert_int_equal(world.local_rank, 0);
     assert_int_equal(world.local_ranks, 1);
-    assert_string_equal(world.library, "");
+    assert_string_equal(world.mpi_version, "");
     assert_true(strlen(world.host) > 0);
     assert_true(bw_world_is_root(&world));
     assert_int_equal(bw_log_count(), 0);
