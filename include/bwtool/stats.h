@@ -2,6 +2,7 @@
 #ifndef BW_STATS_H
 #define BW_STATS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What a set of samples says. NAN where there are too few samples to tell. */
@@ -18,6 +19,9 @@ struct bw_stats {
 struct bw_stats bw_stats_of(const double *values, size_t n);
 /* The same, sorted in room for n that the caller has: it cannot fail. */
 struct bw_stats bw_stats_in(const double *values, size_t n, double *sorted);
+
+/* What stands for the samples: the median, or the mean. */
+double bw_stats_value(const struct bw_stats *stats, bool use_mean);
 
 /* Half the width of the interval over the median: what --precision is compared with. NAN if
  * unknown. */

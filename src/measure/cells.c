@@ -25,7 +25,7 @@ static void fill_cell(const struct bw_crew *crew, struct bw_cell *cell, double *
 {
     cell->stats = bw_stats_of(samples, n);
     cell->samples = samples;
-    cell->value = crew->sampling->use_mean ? cell->stats.mean : cell->stats.median;
+    cell->value = bw_stats_value(&cell->stats, crew->sampling->use_mean);
     cell->bytes = (uint64_t)bytes;
     cell->copies = crew->copies;
     cell->is_precise = crew->is_precise;

@@ -95,6 +95,11 @@ struct bw_stats bw_stats_of(const double *values, size_t n)
     return s;
 }
 
+double bw_stats_value(const struct bw_stats *stats, bool use_mean)
+{
+    return use_mean ? stats->mean : stats->median;
+}
+
 double bw_stats_precision(const struct bw_stats *stats)
 {
     return (stats->ci_high - stats->ci_low) / 2 / stats->median;

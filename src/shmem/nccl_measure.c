@@ -106,9 +106,9 @@ static void read_crew(const struct bw_crew *crew, struct bw_baseline_taken *take
     for (size_t i = 0; i < crew->launch->lane_count; i++) {
         const struct bw_stats one = bw_series_stats(&crew->series[i]);
 
-        taken->rank_us[i] = (use_mean ? one.mean : one.median) / each;
+        taken->rank_us[i] = bw_stats_value(&one, use_mean) / each;
     }
-    taken->us = (use_mean ? whole.mean : whole.median) / each;
+    taken->us = bw_stats_value(&whole, use_mean) / each;
     taken->min_us = whole.min / each;
     taken->max_us = whole.max / each;
     taken->cv = whole.cv;

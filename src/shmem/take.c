@@ -35,11 +35,6 @@ static enum bw_status stats_of(const struct shmem_case *c, const struct bw_crew 
                : bw_errno("no memory for the order of %zu samples", series->count);
 }
 
-static double value_of(const struct bw_stats *stats, const struct bw_sampling *sampling)
-{
-    return sampling->use_mean ? stats->mean : stats->median;
-}
-
 static enum bw_status read_crew(const struct shmem_case *c, const struct bw_crew *crew,
                                 struct shmem_taken *taken)
 {
@@ -56,7 +51,7 @@ static enum bw_status read_crew(const struct shmem_case *c, const struct bw_crew
         struct bw_stats one = {0};
 
         TRY(stats_of(c, crew, &crew->series[i], &one));
-        taken->rank_us[i] = value_of(&one, crew->sampling);
+        taken->rank_us[i] = bw_stats_value(&one, crew->sampling->use_mean);
         taken->mean_us += taken->rank_us[i] / (double)lanes;
     }
     for (int r = (int)lanes; r < c->ranks; r++) {
@@ -103,7 +98,7 @@ static enum bw_status take_programs_all(struct shmem_case *c, const struct bw_sa
     TRY(shmem_take_program_all(c, PROGRAM_KERNEL, sampling, &kernel));
     if (shmem_has_staging(c)) {
         TRY(shmem_take_program_all(c, PROGRAM_STAGING, sampling, &staging));
-        point->staging_us = value_of(&staging.us, sampling);
+        point->staging_us = bw_stats_value(&staging.us, sampling->use_mean);
     }
     point->kernel_us = kernel.us;
     point->mean_kernel_us = kernel.mean_us;
@@ -129,9 +124,9 @@ static void set_figures(const struct shmem_case *c, const struct bw_sampling *sa
             : bw_bus_factor(c->row->op, c->ranks);
     const bool has_rate = bw_shmem_formula(c->row->op)->mode != SHMEM_MODE_NONE;
 
-    point->figures =
-        bw_shmem_figures_of(factor, c->payload_bytes, value_of(&point->e2e_us, sampling),
-                            value_of(&point->kernel_us, sampling), has_rate ? peak : (double)NAN);
+    point->figures = bw_shmem_figures_of(
+        factor, c->payload_bytes, bw_stats_value(&point->e2e_us, sampling->use_mean),
+        bw_stats_value(&point->kernel_us, sampling->use_mean), has_rate ? peak : (double)NAN);
     point->pass = bw_shmem_verdict(&point->figures, (double)NAN);
 }
 
