@@ -178,6 +178,9 @@ enum bw_status bw_session_plan(const struct bw_session *session, struct bw_plan 
 enum bw_status bw_measure_all(struct bw_session *session, const struct bw_plan *plan,
                               const struct bw_sampling *sampling, struct bw_cell **cells);
 
+/* Its value is not to be trusted, and why: takes the text over, in place of what was said before;
+ * NULL: no memory for it. */
+void bw_cell_set_doubt(struct bw_cell *cell, char *text);
 /* Zeroed is fine. */
 void bw_cell_close(struct bw_cell *cell);
 

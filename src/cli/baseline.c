@@ -146,8 +146,7 @@ static void fill_cell(const struct bw_baseline_point *point, struct bw_cell *cel
     cell->copies = taken->iterations;
     cell->seconds = taken->us * 1e-6 * (double)taken->iterations * taken->samples;
     if (point->doubt[0] != '\0') {
-        cell->is_doubtful = true;
-        cell->doubt = strdup(point->doubt);
+        bw_cell_set_doubt(cell, strdup(point->doubt));
     }
 }
 

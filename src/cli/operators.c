@@ -112,14 +112,6 @@ char *bw_operator_size_text(uint64_t bytes)
     return bw_text_format("%llu%s", (unsigned long long)bytes, units[unit]);
 }
 
-/* Takes the text over; it replaces what was said before. */
-static void doubt_cell(struct bw_cell *cell, char *text)
-{
-    free(cell->doubt);
-    cell->doubt = text;
-    cell->is_doubtful = true;
-}
-
 /* A value without a verdict that can be relied on, where that was to come from the baseline. */
 static void doubt_baseline(const struct bw_shmem_point *point, struct bw_cell *cell)
 {
@@ -129,7 +121,7 @@ static void doubt_baseline(const struct bw_shmem_point *point, struct bw_cell *c
             : bw_baseline_doubt(point->baseline, bw_baseline_class_for(point->placement));
 
     if (cell->is_present && doubt[0] != '\0') {
-        doubt_cell(cell, bw_text_format("its baseline: %s", doubt));
+        bw_cell_set_doubt(cell, bw_text_format("its baseline: %s", doubt));
     }
 }
 
@@ -269,7 +261,7 @@ static void doubt_all(struct bw_session *session, enum bw_status st,
     }
     for (int i = 0; i < matrix->rows; i++) {
         if (matrix->cells[i].is_present) {
-            doubt_cell(&matrix->cells[i], strdup(spoiled));
+            bw_cell_set_doubt(&matrix->cells[i], strdup(spoiled));
         }
     }
 }

@@ -72,8 +72,8 @@ static void doubt_late(struct runner *r, struct bw_testcase_result *result)
             struct bw_cell *cell = &matrix->cells[i];
 
             if (cell->is_present && !cell->is_doubtful) {
-                cell->is_doubtful = true;
-                cell->doubt = bw_text_format("%s, during one of the testcase's values", late);
+                bw_cell_set_doubt(cell,
+                                  bw_text_format("%s, during one of the testcase's values", late));
             }
         }
     }

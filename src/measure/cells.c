@@ -162,6 +162,13 @@ enum bw_status bw_crew_fill_cells(const struct bw_crew *crew, struct bw_cell **c
     return BW_ERR_USAGE;
 }
 
+void bw_cell_set_doubt(struct bw_cell *cell, char *text)
+{
+    free(cell->doubt);
+    cell->doubt = text;
+    cell->is_doubtful = true;
+}
+
 void bw_cell_close(struct bw_cell *cell)
 {
     free(cell->samples);

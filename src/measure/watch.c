@@ -78,9 +78,8 @@ static void doubt(const struct bw_plan *plan, const struct bw_launch *launch,
         struct bw_cell *cell = &cells[place.matrix][place.at];
 
         if (cell->is_present && !cell->is_doubtful) {
-            cell->is_doubtful = true;
-            cell->doubt =
-                bw_text_format("%s, in each of %d takes", spoiled, (int)BW_STATE_TAKES_MAX);
+            bw_cell_set_doubt(
+                cell, bw_text_format("%s, in each of %d takes", spoiled, (int)BW_STATE_TAKES_MAX));
         }
     }
 }
