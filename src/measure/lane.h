@@ -32,6 +32,10 @@ struct bw_round {
 
 struct bw_lane;
 
+/* What warms up in front of a gate takes 4 s at 1 GB/s, slower than any link that is well; the gate
+ * waits 20 s for it. */
+#define BW_WARM_BYTES_MAX UINT64_C(4000000000)
+
 struct bw_engine_ops {
     /* Copies that one entry of a queue does at most; the loop keeps rounds below the queue's
      * length. */

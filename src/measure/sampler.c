@@ -12,8 +12,6 @@
  */
 enum { WARM_FIXED = 4, WARM_ADAPTIVE = 1 };
 static const double long_copy_ns = 4e6;
-/* What warms up takes 4 s at 1 GB/s, slower than any link that is well. */
-static const uint64_t warm_bytes_max = 4000000000;
 
 /* Fewest samples of which an interval of the median can be told, and the most that are taken. */
 enum { SAMPLES_FLOOR = 6, SAMPLES_CAP = 120 };
@@ -85,7 +83,7 @@ static unsigned warm_wanted(const struct bw_sampler *sampler)
 static unsigned warm_copies(const struct bw_sampler *sampler)
 {
     const unsigned wanted = warm_wanted(sampler);
-    const uint64_t fit = sampler->bytes > 0 ? warm_bytes_max / sampler->bytes : wanted;
+    const uint64_t fit = sampler->bytes > 0 ? BW_WARM_BYTES_MAX / sampler->bytes : wanted;
 
     return fit < wanted ? (unsigned)fit : wanted;
 }

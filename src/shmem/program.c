@@ -43,8 +43,8 @@ unsigned shmem_entries(const struct shmem_case *c, enum shmem_program_kind kind)
 
 unsigned shmem_warm(const struct shmem_case *c, enum shmem_program_kind kind)
 {
-    static const uint64_t bytes_max = 4000000000; /* of each rank; 4 s at 1 GB/s */
-    const uint64_t short_enough = c->payload_bytes > 0 ? bytes_max / c->payload_bytes : SHMEM_WARM;
+    const uint64_t short_enough =
+        c->payload_bytes > 0 ? BW_WARM_BYTES_MAX / c->payload_bytes : SHMEM_WARM;
     unsigned fit = 300 / shmem_entries(c, kind);
 
     fit = fit < short_enough ? fit : (unsigned)short_enough;
