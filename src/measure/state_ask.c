@@ -35,13 +35,13 @@ bool bw_state_affords_levels(const struct bw_state *state)
 /* Of a GPU that is lost the last answers stay: a new one could take for ever. */
 static void ask(struct bw_state *state, struct gpu_state *gpu, unsigned first, unsigned end)
 {
-    const enum bw_phase before = bw_phase_enter(PHASE_STATE);
     const uint64_t start_ns = bw_clock_ns();
+    enum bw_phase before = PHASE_OTHER;
 
     if (bw_cu_context_lost()) {
-        (void)bw_phase_enter(before);
         return;
     }
+    before = bw_phase_enter(PHASE_STATE);
     bw_nvml_read(gpu->device, first, end, &gpu->last);
     state->cost_ns += bw_clock_ns() - start_ns;
     (void)bw_phase_enter(before);
