@@ -10,20 +10,20 @@
 static const uint64_t look_interval_ns = 20ULL * 1000 * 1000;
 
 /*
- * The counters in `now` have just been read. What rose since all was known has
- * spoiled the launches that were not judged; without any it spoiled nothing.
+ * The counters have just been read. What rose since all was known has spoiled
+ * the launches that were not judged; without any it spoiled nothing.
  */
-static void settle_up(struct bw_state *state, int number, const struct bw_nvml_values *now)
+static void settle_up(struct bw_state *state, int number)
 {
     struct gpu_state *gpu = &state->gpus[number];
     char what[200];
 
     if (gpu->is_owed && state->late[0] == '\0' &&
-        bw_state_judge(&gpu->known, now, -1, what, sizeof(what))) {
+        bw_state_judge(&gpu->known, &gpu->last, -1, what, sizeof(what))) {
         snprintf(state->late, sizeof(state->late), "GPU %d: %s", number, what);
     }
     gpu->is_owed = false;
-    gpu->known = *now;
+    gpu->known = gpu->last;
 }
 
 /* Levels as they are now, into the testcase's extremes. */
@@ -80,7 +80,7 @@ static void ask_at_end(struct bw_state *state, int number)
     if (gpu->is_owed && gpu->counted_ns == counted_ns) {
         bw_state_ask_counters(state, gpu);
     }
-    settle_up(state, number, &gpu->last);
+    settle_up(state, number);
 }
 
 struct bw_gpu_record *bw_state_end(struct bw_state *state)
@@ -144,7 +144,7 @@ static void start_counting(struct bw_state *state)
         if (gpu->is_used && !bw_state_is_fresh(gpu) &&
             (state->is_alert || bw_state_affords_counters(state))) {
             bw_state_ask_counters(state, gpu);
-            settle_up(state, i, &gpu->last);
+            settle_up(state, i);
         }
         gpu->start = gpu->last;
     }
@@ -245,7 +245,7 @@ const char *bw_state_spoiled(struct bw_state *state)
         if (gpu->is_used &&
             (state->is_alert || state->is_whole || bw_state_affords_counters(state))) {
             bw_state_ask_counters(state, gpu);
-            settle_up(state, i, &gpu->last);
+            settle_up(state, i);
         } else {
             gpu->is_owed |= gpu->is_used;
         }
