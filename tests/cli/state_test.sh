@@ -96,12 +96,21 @@ for size in 16 64M; do
     check "a retake of $size is no way out" [ "$status" = 5 ]
 done
 
+# Once more where this machine was too busy to ask at the take's end: then all of it is in doubt.
+run_asked() {
+    local _
+    for _ in 1 2 3; do
+        run "$@"
+        grep -q 'which of its values that spoiled is not known' err || return
+    done
+}
+
 # Errors that come and go: the take is thrown away.
-run -g 2 -x 'gpu 1 state nvlink_crc 0 5 17' -v "${small[@]}" -t 4 5 6
+run_asked -g 2 -x 'gpu 1 state nvlink_crc 0 5 17' -v "${small[@]}" -t 4 5 6
 check "a take with errors is taken again" [ "$(lines 'take 1 of at most 3 is spoiled: GPU 1: 34 NVLink CRC errors' err)" = 1 ]
 check "and then all is well" [ "$status" = 0 ]
 for counter in pcie_replay nvlink_replay nvlink_recovery ecc_corrected ecc_uncorrected; do
-    run -g 1 -x "gpu 0 state $counter 0 5 2" -v "${small[@]}" -t 0 1 34
+    run_asked -g 1 -x "gpu 0 state $counter 0 5 2" -v "${small[@]}" -t 0 1 34
     check "so it is with $counter" [ "$(lines 'is spoiled: GPU 0: 2 ' err)" = 1 ]
 done
 run -g 1 -x 'gpu 0 state throttle 4' "${small[@]}" -t 0
